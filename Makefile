@@ -1,0 +1,41 @@
+# Every target sets itself up in .venv on a fresh clone; python3 (3.11 or newer) and make are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) (once; about a minute)"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## deploy, crash, resume and tear down against a local stand-in for AWS
+	@$(BIN)/agentbreeder demo
+
+test: $(READY) ## the whole test suite (two processes)
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+check: $(READY) ## lint, format, types, layers, file lengths, generated docs
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@PYTHONPATH=core:resolver:state:provisioners:runtime:service:cli:sandbox $(BIN)/lint-imports
+	@$(BIN)/python tools/check_lengths.py
+	@$(BIN)/python tools/gen_docs.py --check
+
+bench: $(READY) ## the benchmarks (ratios and medians)
+	@$(BIN)/python benchmarks/run.py
+
+docs: $(READY) ## write docs/cli.md anew from --help
+	@$(BIN)/python tools/gen_docs.py
+
+clean: ## remove the virtual environment and caches
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

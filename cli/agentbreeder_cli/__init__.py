@@ -1,0 +1,1 @@
+"""The agentbreeder command: parses, calls one use-case, shows the result."""

@@ -1,0 +1,1 @@
+"""Errors, events, secrets that never print, and the clock. Imports nobody; everybody may import it."""

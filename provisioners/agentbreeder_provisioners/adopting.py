@@ -1,0 +1,27 @@
+"""Which lineage a run works under: the state's own, a new one, or one found in the tags of what is adopted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from uuid import uuid4
+
+from agentbreeder_core.errors import StateConflict
+from agentbreeder_state.record import InfraState
+
+
+def lineage_to_use(state: InfraState | None, *, adopt_from: Collection[str] = ()) -> str:
+    """The lineage to tag with. With `adopt_from` the state history is picked up where its tags left it.
+
+    Raises `StateConflict` when that cannot be done without mixing two histories.
+    """
+    if not adopt_from:
+        return state.lineage if state else str(uuid4())
+    if len(adopt_from) > 1:
+        raise StateConflict(f"the resources found belong to {len(adopt_from)} different states; adopt them by hand")
+    (lineage,) = adopt_from
+    if state is not None and state.lineage != lineage:
+        raise StateConflict(
+            f"this folder's state has lineage {state.lineage}, the resources found have {lineage}",
+            hint="adopt into an empty folder: copy agent.yaml there and run agentbreeder deploy --adopt",
+        )
+    return lineage

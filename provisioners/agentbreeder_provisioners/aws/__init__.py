@@ -1,0 +1,1 @@
+"""Amazon Web Services: RDS, ElastiCache, Secrets Manager, inside the user's VPC."""

@@ -1,0 +1,150 @@
+"""The only place that imports boto3, inside functions: clients, and one `call` that retries and translates errors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from agentbreeder_core.clock import Clock
+from agentbreeder_core.errors import AuthError, CloudError, ConfigError, Interrupted, MissingExtra
+from agentbreeder_core.secret import Secret
+
+from ..engine.kinds import Transient
+from .errors import classify
+
+CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
+RETRY_TOTAL_S, RETRY_MAX_WAIT_S, RETRY_ATTEMPTS = 120.0, 20.0, 12
+
+
+class AwsClients:
+    """One boto3 client per service, made when first used; safe to share between threads.
+
+    Credentials come from boto3's ordinary chain (environment, AWS_PROFILE, SSO, instance role); AWS_ENDPOINT_URL is
+    honoured. botocore's own retries are off: throttling and lost replies are retried in `call`, whose waits go through
+    the clock and stop at once on cancel. A call blocks at most 70 s per attempt and retries for about two minutes.
+    """
+
+    def __init__(
+        self, region: str, clock: Clock, cancel: threading.Event, secrets: Iterable[Secret] = (), profile: str = ""
+    ) -> None:
+        self.region, self._clock, self._cancel = region, clock, cancel
+        self._hidden = [s.reveal() for s in secrets]
+        self._profile = profile
+        self._clients: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._session: Any = None
+
+    @property
+    def ec2(self) -> Any:
+        return self._client("ec2")
+
+    @property
+    def rds(self) -> Any:
+        return self._client("rds")
+
+    @property
+    def elasticache(self) -> Any:
+        return self._client("elasticache")
+
+    @property
+    def secretsmanager(self) -> Any:
+        return self._client("secretsmanager")
+
+    @property
+    def sts(self) -> Any:
+        return self._client("sts")
+
+    def hide(self, secret: Secret) -> None:
+        """From now on this secret is cut out of any message AWS may echo it in."""
+        self._hidden.append(secret.reveal())
+
+    def call(self, method: Callable[..., Any], /, *, retry: bool = True, **params: Any) -> dict[str, Any]:
+        """Call a bound client method. Blocks; retries throttling, server errors and lost connections with jitter.
+
+        Raises `AuthError`, `QuotaError`, `CloudError`, or the engine's `NotFound`, `AlreadyExists`, `Busy`, and
+        `Transient` once retries are used up. A create whose reply was lost comes back as `AlreadyExists`.
+        """
+        from tenacity import RetryError, Retrying, retry_if_exception_type, wait_random_exponential  # noqa: PLC0415
+
+        def tired(state: Any) -> bool:
+            return bool(state.idle_for >= RETRY_TOTAL_S or state.attempt_number >= (RETRY_ATTEMPTS if retry else 1))
+
+        retrying = Retrying(
+            retry=retry_if_exception_type(Transient),
+            wait=wait_random_exponential(multiplier=1, max=RETRY_MAX_WAIT_S),
+            stop=tired,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        try:
+            answer: dict[str, Any] = retrying(self._once, method, params)
+        except RetryError as e:  # pragma: no cover - reraise=True hands out the last error itself
+            raise CloudError("AWS did not answer") from e
+        return answer
+
+    def _once(self, method: Callable[..., Any], params: Mapping[str, Any]) -> Any:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+
+        try:
+            return method(**params)
+        except ClientError as e:
+            raise self._translated(e) from e
+        except BotoCoreError as e:
+            raise _local_error(e) from e
+
+    def _translated(self, error: Any) -> CloudError:
+        body = error.response.get("Error", {})
+        status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+        message = str(body.get("Message", ""))
+        for hidden in self._hidden:
+            message = message.replace(hidden, "****")
+        return classify("AWS", str(error.operation_name), str(body.get("Code", "")), message, status)
+
+    def _sleep(self, seconds: float) -> None:
+        if self._clock.wait(self._cancel, seconds):
+            raise Interrupted("stopped while waiting to ask AWS again")
+
+    def _client(self, service: str) -> Any:
+        with self._lock:
+            if service not in self._clients:
+                self._clients[service] = self._make(service)
+            return self._clients[service]
+
+    def _make(self, service: str) -> Any:
+        try:
+            import boto3  # noqa: PLC0415
+            from botocore.config import Config  # noqa: PLC0415
+            from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+        except ImportError as e:
+            raise MissingExtra(
+                f"deploying to AWS needs boto3: {e.name} is not installed", hint="pip install 'agentbreeder-memory[aws]'"
+            ) from e
+        config = Config(
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            connect_timeout=CONNECT_TIMEOUT_S,
+            read_timeout=READ_TIMEOUT_S,
+            max_pool_connections=32,
+            user_agent_extra="agentbreeder-memory",
+        )
+        try:
+            self._session = self._session or boto3.session.Session(profile_name=self._profile or None)
+            return self._session.client(service, region_name=self.region, config=config)
+        except (BotoCoreError, ValueError) as e:
+            raise ConfigError(
+                f"cannot make an AWS client: {type(e).__name__}", hint="check AWS_PROFILE, AWS_ENDPOINT_URL and the region"
+            ) from e
+
+
+def _local_error(error: Exception) -> CloudError:
+    """For failures that never became an answer: no credentials, no connection, or something that is not AWS's reply."""
+    from botocore import exceptions as b  # noqa: PLC0415
+
+    name = type(error).__name__
+    if isinstance(error, b.NoCredentialsError | b.PartialCredentialsError):
+        return AuthError("no AWS credentials were found", hint="aws configure, aws sso login, or set AWS_PROFILE")
+    if isinstance(error, b.CredentialRetrievalError | b.TokenRetrievalError | b.SSOTokenLoadError | b.UnauthorizedSSOTokenError):
+        return AuthError(f"AWS credentials could not be loaded ({name})", hint="aws sso login, then run it again")
+    if isinstance(error, b.ParamValidationError):
+        return CloudError(f"a request was not valid for this version of boto3 ({name})")
+    return Transient(f"AWS could not be reached or gave no proper answer ({name})")

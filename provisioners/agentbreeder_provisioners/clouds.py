@@ -1,0 +1,26 @@
+"""The clouds this build can provision on. Adding one is a folder and a line here."""
+
+from __future__ import annotations
+
+from agentbreeder_core.errors import ConfigError
+from agentbreeder_resolver.plan_types import MANAGED_CLOUDS
+
+from .aws.cloud import AwsCloud
+from .engine.wiring import Cloud
+
+CLOUDS: dict[str, Cloud] = {"aws": AwsCloud()}
+
+
+def cloud_named(name: str) -> Cloud | None:
+    """The cloud's code, or None for a target where this product makes nothing (`local`, `kubernetes`, ...).
+
+    Raises `ConfigError` for a managed cloud that this version cannot provision on yet.
+    """
+    if name in CLOUDS:
+        return CLOUDS[name]
+    if name in MANAGED_CLOUDS:
+        raise ConfigError(
+            f"deploy.cloud {name!r} can be planned but not deployed by this version; it can deploy to: aws",
+            hint="give memory.backend_url a store of your own, or deploy to aws",
+        )
+    return None

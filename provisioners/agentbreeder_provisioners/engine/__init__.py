@@ -1,0 +1,1 @@
+"""Runs steps: intent before call, resume, teardown in reverse. Knows no cloud by name."""

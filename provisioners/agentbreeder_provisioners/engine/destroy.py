@@ -1,0 +1,128 @@
+"""Teardown, one resource: `deleting` on disk, the delete, the wait, then forgotten. From the record alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from agentbreeder_core.errors import AgentBreederError, CloudError, StateError
+from agentbreeder_core.events import Note, StepDone, StepFailed, StepStarted
+from agentbreeder_state.record import Resource
+
+from .kinds import Busy, Kind, NotFound, Target
+from .ownership import Owner, whose
+from .recorder import Recorder
+from .run import NotYet, Run, Shared
+
+
+@dataclass(slots=True, kw_only=True)
+class Destroyer:
+    """Deletes recorded resources; `kept` collects what survives on purpose (final snapshots). Whatever is not recorded as this agent's, or not tagged as ours, is left alone."""
+
+    kinds: Mapping[str, Kind]
+    recorder: Recorder
+    shared: Shared
+    owner: Owner
+    kept: list[str]
+
+    def protection(self, resource: Resource) -> str:
+        """Why the cloud would refuse to delete it, or "". Read-only; something already gone is not protected."""
+        if not resource.physical_id:
+            return ""
+        try:
+            return self.kinds[resource.kind].protection(self._target(resource), self._run(resource))
+        except NotFound:
+            return ""
+
+    def destroy(self, step_id: str) -> None:
+        """Delete one recorded resource and forget it once the cloud says it is gone. Blocks up to the kind's limit.
+
+        Raises a `CloudError` (recorded; the resource stays) or a `StateError` when saving failed.
+        """
+        resource = self.recorder.resource(step_id)
+        if resource is None:
+            return
+        run = self._run(resource)
+        try:
+            outcome = self._destroy(resource, run)
+        except AgentBreederError as e:
+            self._failed(resource, e)
+            raise
+        self.shared.emit(StepDone, step=step_id, name=resource.name, outcome=outcome, elapsed_s=run.elapsed_s())
+
+    def _destroy(self, resource: Resource, run: Run) -> str:
+        self.shared.emit(StepStarted, step=resource.step_id, name=resource.name, action="delete")
+        kind = self.kinds[resource.kind]
+        physical_id = self._find_ours(kind, resource, run)
+        if not physical_id:
+            self.recorder.remove(resource.step_id)
+            return "already gone"
+        resource = replace(resource, physical_id=physical_id)
+        outputs = self._final_outputs(kind, resource, run)
+        resource = self.recorder.put(replace(resource, phase="deleting", outputs=outputs))
+        target = self._target(resource)
+        outcome = run.until(lambda: self._delete(kind, target, run), first_s=2.0)
+        if outcome == "deleted":
+            kind.wait_gone(target, run)
+        if resource.outputs.get("final_snapshot"):
+            self.kept.append(str(resource.outputs["final_snapshot"]))
+        self.recorder.remove(resource.step_id)
+        return outcome
+
+    def _find_ours(self, kind: Kind, resource: Resource, run: Run) -> str:
+        """The id of what stands in the cloud, "" when there is nothing of ours.
+
+        Asked for every resource: an intent may or may not have been carried out, and under a recorded name somebody
+        may have put a thing of their own since. What was just made may become visible late, so absence must last.
+        """
+
+        def look() -> str | NotYet:
+            found = kind.find(self._target(resource), run)
+            if found is None:
+                return NotYet("making sure that nothing is there") if run.in_grace() else ""
+            if found.state == "scheduled":
+                return ""
+            if found.state == "present" and not self.owner.owns(found.tags):
+                message = f"{resource.step_id}: {resource.name!r} is not this agent's any more ({whose(found.tags)}); left alone"
+                self.shared.emit(Note, level="warning", message=message)
+                return ""
+            return found.physical_id
+
+        return run.until(look)
+
+    def _final_outputs(self, kind: Kind, resource: Resource, run: Run) -> dict[str, object]:
+        try:
+            return kind.final_outputs(self._target(resource), run)
+        except NotFound:
+            return dict(resource.outputs)
+
+    def _delete(self, kind: Kind, target: Target, run: Run) -> str | NotYet:
+        try:
+            kind.delete(target, run)
+        except NotFound:
+            return "already gone"
+        except Busy as e:
+            return NotYet(f"waiting to delete: {e.detail}")
+        return "deleted"
+
+    def _run(self, resource: Resource) -> Run:
+        since = resource.created_at or resource.updated_at
+        timeout_s = self.kinds[resource.kind].delete_timeout_s
+        return Run(self.shared, step=resource.step_id, name=resource.name, timeout_s=timeout_s, since=since)
+
+    def _target(self, resource: Resource) -> Target:
+        return Target(
+            step_id=resource.step_id,
+            name=resource.name,
+            owner=self.owner,
+            physical_id=resource.physical_id,
+            inputs=resource.inputs,
+            outputs=resource.outputs,
+        )
+
+    def _failed(self, resource: Resource, error: AgentBreederError) -> None:
+        detail = error.detail or error.summary
+        self.shared.emit(StepFailed, step=resource.step_id, name=resource.name, code=error.code, message=detail)
+        recorded = self.recorder.resource(resource.step_id)
+        if recorded is not None and isinstance(error, CloudError) and not isinstance(error, StateError):
+            self.recorder.move(resource.step_id, recorded.phase, last_error=f"{error.code}: {detail}")

@@ -1,0 +1,1 @@
+"""The memory and history stores an agent imports. Not built yet: see the issue "The runtime"."""

@@ -1,0 +1,1 @@
+"""Stand-ins for the clouds that speak the real wire protocols."""

@@ -1,0 +1,1 @@
+"""moto's server plus the realism moto lacks."""

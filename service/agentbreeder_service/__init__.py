@@ -1,0 +1,1 @@
+"""Memory configs, messages, search and stats over REST. Not built yet."""
