@@ -1,0 +1,1 @@
+"""The only modules that print. Data goes to stdout, talk to stderr."""

@@ -1,0 +1,169 @@
+"""The AWS stand-in: moto's server on 127.0.0.1 with realism, a ready VPC, faults on demand, and an inventory."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any
+
+from agentbreeder_core.clock import Clock, SystemClock
+from agentbreeder_core.errors import MissingExtra
+
+from . import inventory, realism_cache, realism_network, realism_rds
+from .http import ApiCall, Front, Hook
+from .world import ACCOUNT, Durations, Patches, World
+
+_FINISH = {"rds": realism_rds.finish, "elasticache": realism_cache.finish}
+
+
+class AwsSandbox:
+    """One stand-in per process: moto keeps its state, and the realism its patches, process-wide.
+
+    `env()` is what a shell or a test sets to reach it. Secrets in their recovery window are listed apart by
+    `inventory()`, under `secrets_scheduled_for_deletion`.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        durations: Durations | None = None,
+        *,
+        port: int = 0,
+        region: str = "us-east-1",
+    ) -> None:
+        self.clock: Clock = clock or SystemClock()
+        self.region = region
+        self.world = World(self.clock, durations or Durations())
+        self._port = port
+        self._patches = Patches()
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
+        self._front: Front | None = None
+        self.vpc_id = ""
+        self.subnet_ids: list[str] = []
+        self.security_group_ids: list[str] = []
+
+    def __enter__(self) -> AwsSandbox:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start serving. Raises `MissingExtra` without moto, `OSError` when the port is taken."""
+        try:
+            from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+            from moto.server import MotoRequestHandler
+            from werkzeug.serving import make_server
+        except ImportError as e:
+            raise MissingExtra(
+                f"the sandbox needs moto: {e.name} is not installed", hint="pip install 'agentbreeder-memory[sandbox]'"
+            ) from e
+
+        class Quiet(MotoRequestHandler):  # type: ignore[misc]
+            def log(self, type: str, message: str, *args: Any) -> None:
+                """The stand-in's access log would drown what the user looks at."""
+
+        for module in (realism_rds, realism_cache, realism_network):
+            module.install(self.world, self._patches)
+        self._front = Front(DomainDispatcherApplication(create_backend_app), self._pass_time)
+        self._server = make_server("127.0.0.1", self._port, self._front, threaded=True, request_handler=Quiet)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="aws-sandbox", daemon=True)
+        self._thread.start()
+        self.reset()
+
+    def stop(self) -> None:
+        """Stop serving and put moto's own behaviour back."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+        if self._thread is not None:
+            self._thread.join()
+        self._patches.restore()
+
+    def reset(self, *, clock: Clock | None = None, durations: Durations | None = None) -> None:
+        """An empty account with the ready VPC, no recorded calls and no faults; optionally other time."""
+        from moto.moto_api._internal.models import moto_api_backend
+
+        moto_api_backend.reset()
+        self.world.clear()
+        self.clock = self.world.clock = clock or self.clock
+        self.world.durations = durations or self.world.durations
+        self._build_network()
+        front = self._serving()
+        front.calls.clear()
+        front.on_call = None
+
+    @property
+    def endpoint_url(self) -> str:
+        """`http://127.0.0.1:PORT`."""
+        host, port = self._server.server_address[:2]
+        return f"http://{host}:{port}"
+
+    @property
+    def calls(self) -> list[ApiCall]:
+        """Every API call received since the last reset, in order."""
+        return list(self._serving().calls)
+
+    def on_call(self, hook: Hook | None) -> None:
+        """Ask `hook` before each call whether something goes wrong with it; None takes it away."""
+        self._serving().on_call = hook
+
+    def env(self) -> dict[str, str]:
+        """Variables for a shell: the endpoint, dummy credentials, and the ready network."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint_url,
+            "AWS_ACCESS_KEY_ID": "sandbox",
+            "AWS_SECRET_ACCESS_KEY": "sandbox",
+            "AWS_REGION": self.region,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            **self.network_env(),
+        }
+
+    def network_env(self) -> dict[str, str]:
+        """The ready network, as `deploy.env_vars` names it."""
+        return {
+            "AWS_REGION": self.region,
+            "AWS_VPC_ID": self.vpc_id,
+            "AWS_VPC_SUBNETS": ",".join(self.subnet_ids),
+            "AWS_SECURITY_GROUPS": ",".join(self.security_group_ids),
+        }
+
+    def inventory(self) -> inventory.Inventory:
+        """Everything that stands in the account now; see `aws.inventory`."""
+        self._pass_time()
+        return inventory.take([self.region])
+
+    def second_vpc(self) -> tuple[str, list[str]]:
+        """Another VPC with one subnet, for what must not be mixed: (vpc id, subnet ids)."""
+        ec2 = self._ec2()
+        vpc = ec2.create_vpc(cidr_block="10.99.0.0/16")
+        return vpc.id, [ec2.create_subnet(vpc.id, "10.99.1.0/24", availability_zone=f"{self.region}a").id]
+
+    def _ec2(self) -> Any:
+        from moto.ec2.models import ec2_backends
+
+        return ec2_backends[ACCOUNT][self.region]
+
+    def _build_network(self) -> None:
+        ec2 = self._ec2()
+        vpc = ec2.create_vpc(cidr_block="10.20.0.0/16")
+        self.vpc_id = vpc.id
+        self.subnet_ids = [
+            ec2.create_subnet(vpc.id, f"10.20.{n}.0/24", availability_zone=f"{self.region}{zone}").id
+            for n, zone in enumerate("abc", start=1)
+        ]
+        group = ec2.create_security_group("agent", "the agent's own group", vpc_id=vpc.id)
+        self.security_group_ids = [group.id]
+
+    def _serving(self) -> Front:
+        if self._front is None:
+            raise RuntimeError("the sandbox is not started")
+        return self._front
+
+    def _pass_time(self) -> None:
+        for service, region, name, status in self.world.due():
+            _FINISH[service](self.world, region, name, status)
