@@ -32,23 +32,23 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "plan":
-        from .planning import plan  # noqa: PLC0415
+        from .planning import plan
 
         return plan
     if name == "deploy":
-        from .deploying import deploy  # noqa: PLC0415
+        from .deploying import deploy
 
         return deploy
     if name == "teardown":
-        from .tearing_down import teardown  # noqa: PLC0415
+        from .tearing_down import teardown
 
         return teardown
     if name in ("environment", "status", "unlock"):
-        from . import inspecting  # noqa: PLC0415
+        from . import inspecting
 
         return {"environment": inspecting.environment, "status": inspecting.status, "unlock": inspecting.unlock}[name]
     if name in ("AgentStatus", "Deployment", "Environment", "PlanResult", "Teardown"):
-        from . import results  # noqa: PLC0415
+        from . import results
 
         return vars(results)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -136,9 +136,7 @@ def _base_record(
     if record is None:
         return fresh
     account = fresh.account or record.account
-    return replace(
-        record, team=plan.team, cloud=plan.cloud, region=plan.region, account=account, source=fresh.source
-    )
+    return replace(record, team=plan.team, cloud=plan.cloud, region=plan.region, account=account, source=fresh.source)
 
 
 def _run(
@@ -199,7 +197,9 @@ def _finish(
     for resource in unused:
         if not resource.unused:
             recorder.move(resource.step_id, resource.phase, unused=True)
-            message = f"{resource.step_id} ({resource.name}) is not asked for any more; it stays until teardown --unused"
+            message = (
+                f"{resource.step_id} ({resource.name}) is not asked for any more; it stays until teardown --unused"
+            )
             shared.emit(Note, level="warning", message=message)
     wanted = {"env": env, "secret_env": secret_env, "plan_digest": digest(plan)}
     record = recorder.record

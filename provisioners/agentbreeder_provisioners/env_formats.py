@@ -120,9 +120,7 @@ def check_format(name: str, *, cloud: str, reveal: bool) -> None:
     fits = _CLOUD_OF_FORMAT.get(name, cloud)
     if fits != cloud:
         native = next((f for f, c in _CLOUD_OF_FORMAT.items() if c == cloud), "json")
-        raise ConfigError(
-            f"format {name!r} is for {fits}, and this agent is on {cloud}", hint=f"use --format {native}"
-        )
+        raise ConfigError(f"format {name!r} is for {fits}, and this agent is on {cloud}", hint=f"use --format {native}")
     if reveal and name not in REVEALING_FORMATS:
         raise ConfigError(
             f"format {name!r} holds secrets as references only", hint="drop --reveal, or use --format dotenv"

@@ -62,9 +62,7 @@ def _status(record: AgentRecord, lineage: str, refresh: bool, clock: Clock) -> A
         def look(step_id: str) -> None:
             seen[step_id] = _look(kinds[seen[step_id].resource.kind], seen[step_id].resource, owner, shared)
 
-        outcome = run_graph(
-            {i: () for i in seen}, look, clock=clock, cancel=shared.cancel, stop_on_failure=True
-        )
+        outcome = run_graph(dict.fromkeys(seen, ()), look, clock=clock, cancel=shared.cancel, stop_on_failure=True)
         for error in outcome.failed.values():
             raise error
     return AgentStatus(

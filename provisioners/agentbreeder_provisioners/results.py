@@ -52,7 +52,7 @@ class PlanResult:
 
     def to_json(self) -> dict[str, Any]:
         """`agent, cloud, region, stores[], env, secret_env, findings[], steps[]` and what else is known."""
-        from agentbreeder_resolver import plan_to_json  # noqa: PLC0415  (keeps `--help` light)
+        from agentbreeder_resolver import plan_to_json
 
         return {
             **plan_to_json(self.plan),

@@ -33,7 +33,11 @@ def choose_backend(spec: AgentSpec, configs: MemoryConfigSource) -> Choice:
     explicit, url = spec.memory.backend, spec.memory.backend_url
     inferred = url.url.family if url and url.url else ""
     if explicit:
-        choice.backend, choice.reason, choice.where = explicit, f"memory.backend is {explicit}", spec.memory.backend_where
+        choice.backend, choice.reason, choice.where = (
+            explicit,
+            f"memory.backend is {explicit}",
+            spec.memory.backend_where,
+        )
         if inferred and explicit != inferred:
             message = (
                 f"memory.backend is {explicit!r}, but memory.backend_url is a {inferred} URL ({url.scheme if url else ''}://); "

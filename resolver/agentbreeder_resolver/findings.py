@@ -25,7 +25,9 @@ def url_findings(spec: AgentSpec, url: UrlSpec) -> list[Finding]:
             message = f"{url.key}: redis-py refuses ssl_cert_reqs={value!r}; it knows none, optional and required"
             found.append(Finding(severity="warning", code="TLS_OPTION", message=message, where=url.where))
     if parsed.scheme.endswith("+sentinel"):
-        message = f"{url.key}: a Sentinel URL is passed on as it is; the runtime opens it, a plain redis-py client does not"
+        message = (
+            f"{url.key}: a Sentinel URL is passed on as it is; the runtime opens it, a plain redis-py client does not"
+        )
         found.append(Finding(severity="note", code="SENTINEL_URL", message=message, where=url.where))
     return found
 

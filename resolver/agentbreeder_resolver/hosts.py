@@ -64,7 +64,7 @@ def is_local(host: Host) -> bool:
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     if ":" in name:
         try:
-            return ipaddress.IPv6Address(name.split("%")[0])
+            return ipaddress.IPv6Address(name.split("%", maxsplit=1)[0])
         except ValueError:
             return None
     return _ipv4(name)

@@ -47,7 +47,7 @@ class Sizes:
     tls: bool = False
 
 
-_POSTGRES = {"postgres": ("17", "18", "16", "15")}
+_POSTGRES: dict[str, tuple[str, ...]] = {"postgres": ("17", "18", "16", "15")}
 SIZES: dict[tuple[str, str], Sizes] = {
     ("aws", "postgresql"): Sizes(
         instance_class="db.t4g.micro",
@@ -125,7 +125,9 @@ def _read_texts(section: Section, sizes: Sizes | None, values: dict[str, Any]) -
     name = section.text("instance_class")
     if name is not None:
         if sizes and not sizes.class_pattern.fullmatch(name):
-            _refuse(section, "instance_class", f"{name!r} is no instance class here; the default is {sizes.instance_class}")
+            _refuse(
+                section, "instance_class", f"{name!r} is no instance class here; the default is {sizes.instance_class}"
+            )
         values["instance_class"] = name
     engine = section.text("engine")
     engines = sizes.engines if sizes else {}
@@ -138,7 +140,11 @@ def _read_texts(section: Section, sizes: Sizes | None, values: dict[str, Any]) -
         return
     offered = engines.get(engine or next(iter(engines), ""), ())
     if "." in version:
-        _refuse(section, "engine_version", f"give the major version only ({version.split('.')[0]}); minor ones are withdrawn")
+        _refuse(
+            section,
+            "engine_version",
+            f"give the major version only ({version.split('.')[0]}); minor ones are withdrawn",
+        )
     elif not _MAJOR.fullmatch(version) or (offered and version not in offered):
         _refuse(section, "engine_version", f"version {version!r} is not offered here; known are {', '.join(offered)}")
     values["engine_version"] = version
@@ -170,5 +176,3 @@ def _read_network(section: Section, cloud: str) -> dict[str, Any]:
             if text is not None:
                 values[key] = text
     return values
-
-

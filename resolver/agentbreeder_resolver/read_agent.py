@@ -128,9 +128,7 @@ def _target(deploy: Section | None, problems: Problems) -> tuple[Cloud, str]:
     return cloud, region.strip()
 
 
-def _region(
-    deploy: Section | None, cloud: str, region: str, env_vars: dict[str, Located], problems: Problems
-) -> str:
+def _region(deploy: Section | None, cloud: str, region: str, env_vars: dict[str, Located], problems: Problems) -> str:
     name = REGION_KEYS.get(cloud, "")
     other = env_vars.get(name)
     if other is None or deploy is None:
@@ -145,7 +143,9 @@ def _unfilled(text: str, key: str, node: Node | None, problems: Problems) -> boo
     names = placeholders(text)
     if names:
         missing = ", ".join(dict.fromkeys(names))
-        message = f"{key} holds placeholders that nobody filled in: {missing}; nothing is read from the environment here"
+        message = (
+            f"{key} holds placeholders that nobody filled in: {missing}; nothing is read from the environment here"
+        )
         problems.add("UNRESOLVED_PLACEHOLDER", message, node, key)
     return bool(names)
 
@@ -227,7 +227,9 @@ def _env_vars(deploy: Section | None) -> dict[str, Located]:
         if text is None:
             continue
         if "\0" in text:
-            problems.add("BAD_VARIABLE", f"{key} holds a NUL character, which no environment can carry", value_node, key)
+            problems.add(
+                "BAD_VARIABLE", f"{key} holds a NUL character, which no environment can carry", value_node, key
+            )
         if name in NETWORK_VARIABLES:
             _unfilled(text, key, value_node, problems)
         found[name] = Located(text, problems.where(value_node))

@@ -108,8 +108,7 @@ class Section:
     def texts(self, name: str) -> list[tuple[str, Node]]:
         """A list of texts, each with its node."""
         found = [
-            (text_of(item, f"{self.key(name)}[{i}]", self.problems), item)
-            for i, item in enumerate(self.sequence(name))
+            (text_of(item, f"{self.key(name)}[{i}]", self.problems), item) for i, item in enumerate(self.sequence(name))
         ]
         return [(t, n) for t, n in found if t is not None]
 
@@ -139,7 +138,7 @@ def placeholders(text: str) -> list[str]:
 
 def suggest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the nearest known name, or the list of known ones when there are few."""
-    from difflib import get_close_matches  # noqa: PLC0415  (only on the way to an error)
+    from difflib import get_close_matches
 
     names = list(known)
     close = get_close_matches(name.lower(), names, n=1, cutoff=0.6)
@@ -150,7 +149,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 def near_miss(name: str, known: Mapping[str, str] | Iterable[str]) -> str:
     """A known name that this one is surely a misspelling of, or ""."""
-    from difflib import get_close_matches  # noqa: PLC0415
+    from difflib import get_close_matches
 
     close = get_close_matches(name.lower(), list(known), n=1, cutoff=0.8)
     return close[0] if close else ""

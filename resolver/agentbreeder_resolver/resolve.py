@@ -55,7 +55,7 @@ class _Draft:
         if url.url is None:
             return
         if url.url.has_password:
-            from agentbreeder_core.secret import Secret  # noqa: PLC0415
+            from agentbreeder_core.secret import Secret
 
             self.secret_env[variable] = SecretEnv(origin=f"url:{secret_id}")
             self.secret_urls.append(SecretUrl(id=secret_id, source=url.key, value=Secret(url.url.as_injected())))
@@ -63,9 +63,7 @@ class _Draft:
             self.env[variable] = url.url.as_injected()
 
 
-def resolve_path(
-    path: Path, *, strict: bool = False, network_env: Mapping[str, str] | None = None
-) -> MemoryPlan:
+def resolve_path(path: Path, *, strict: bool = False, network_env: Mapping[str, str] | None = None) -> MemoryPlan:
     """Read an agent file (or the agent.yaml of a folder) and memory.yaml beside it, and resolve them."""
     file = path / AGENT_FILE if path.is_dir() else path
     spec = load_agent_spec(file)
@@ -184,7 +182,7 @@ def _knowledge_bases(draft: _Draft, choice: Choice) -> None:
 
 
 def _named_kb(draft: _Draft, kb: KnowledgeBase, others: list[KnowledgeBase]) -> None:
-    assert kb.backend_url is not None  # noqa: S101  (the caller chose those with a URL)
+    assert kb.backend_url is not None
     uses = (f"knowledge_base:{kb.ref}",)
     why = f"{kb.backend_url.key} names it: yours is used, nothing is made"
     draft.stores.append(postgres_store(draft.spec, uses=uses, provision=False, why=why))
@@ -213,7 +211,9 @@ def _place(draft: _Draft, region: str, network: Mapping[str, object]) -> None:
     if not made:
         return
     if not region and spec.cloud in MANAGED_CLOUDS:
-        draft.say("error", "REGION_MISSING", f"deploy.region is needed to make anything on {spec.cloud}", f"{spec.file}:1")
+        draft.say(
+            "error", "REGION_MISSING", f"deploy.region is needed to make anything on {spec.cloud}", f"{spec.file}:1"
+        )
     if spec.cloud == "aws" and any(s.provision for s in draft.stores):
         for key, variable in (("subnet_ids", "AWS_VPC_SUBNETS"), ("security_group_ids", "AWS_SECURITY_GROUPS")):
             if not network.get(key):

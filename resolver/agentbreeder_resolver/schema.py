@@ -49,7 +49,7 @@ def agent_schema() -> dict[str, Any]:
 
 def _only(keys: tuple[str, ...], properties: dict[str, Any]) -> dict[str, Any]:
     """The properties in the reader's order; a KeyError here means that reader and schema disagree."""
-    assert set(properties) == set(keys)  # noqa: S101
+    assert set(properties) == set(keys)
     return {k: properties[k] for k in keys}
 
 
@@ -68,7 +68,10 @@ def _provision() -> dict[str, Any]:
     for keys in NETWORK_KEYS.values():
         for key in keys:
             network[key] = {"type": "array", "items": _TEXT} if key in NETWORK_LISTS else _TEXT
-    properties = {**_TYPES, "network": {"type": ["object", "null"], "additionalProperties": False, "properties": network}}
+    properties = {
+        **_TYPES,
+        "network": {"type": ["object", "null"], "additionalProperties": False, "properties": network},
+    }
     return {"type": ["object", "null"], "additionalProperties": False, "properties": _only(PROVISION_KEYS, properties)}
 
 

@@ -145,7 +145,7 @@ def _parse(raw: str) -> BackendUrl:
 
 
 def _unknown_scheme(scheme: str) -> BadUrl:
-    from difflib import get_close_matches  # noqa: PLC0415  (only on the way to an error)
+    from difflib import get_close_matches
 
     close = get_close_matches(scheme, _KNOWN, n=1, cutoff=0.7)
     hint = f"; did you mean {close[0]}://?" if close else "; known are postgresql:// and redis:// and their variants"

@@ -55,7 +55,9 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
-        raise _file_error(path, "NOT_UTF8", f"it is not UTF-8 (byte offset {e.start}); save it as UTF-8", line) from None
+        raise _file_error(
+            path, "NOT_UTF8", f"it is not UTF-8 (byte offset {e.start}); save it as UTF-8", line
+        ) from None
 
 
 def _file_error(path: Path, code: str, message: str, line: int = 0, column: int = 0) -> ConfigError:

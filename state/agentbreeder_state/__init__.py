@@ -7,4 +7,13 @@ from .format import FORMAT_VERSION, decode, encode
 from .record import AgentRecord, InfraState, Resource
 from .store import StateStore
 
-__all__ = ["FORMAT_VERSION", "AgentRecord", "FileStateStore", "InfraState", "Resource", "StateStore", "decode", "encode"]
+__all__ = [
+    "FORMAT_VERSION",
+    "AgentRecord",
+    "FileStateStore",
+    "InfraState",
+    "Resource",
+    "StateStore",
+    "decode",
+    "encode",
+]

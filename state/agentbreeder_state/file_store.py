@@ -118,7 +118,9 @@ class FileStateStore:
         except FileExistsError:
             raise StateError(f"{self._folder} is a file, not a folder", hint=f"move {self._folder} away") from None
         except OSError as e:
-            raise StateError(f"{self._folder} cannot be made: {e.strerror}", hint="check the folder's permissions") from e
+            raise StateError(
+                f"{self._folder} cannot be made: {e.strerror}", hint="check the folder's permissions"
+            ) from e
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:

@@ -60,7 +60,8 @@ class AgentLock:
             holder = self._read()
             if holder and holder.get("host") != socket.gethostname() and not force:
                 raise LockHeld(
-                    self._message(None), hint=f"if nothing runs there any more: agentbreeder unlock {self._agent} --force"
+                    self._message(None),
+                    hint=f"if nothing runs there any more: agentbreeder unlock {self._agent} --force",
                 )
             existed = self._note.exists()
             self._note.unlink(missing_ok=True)

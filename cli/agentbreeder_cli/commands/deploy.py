@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..mode import Mode
+from ..network import network_from_shell
 from ..next_step import command_line, folder_of
 from ..options import (
     common_options,
@@ -50,7 +51,8 @@ def command(
     """Make the stores an agent needs, and record them.
 
     PATH is an agent file, or a folder that holds agent.yaml. Every step is recorded before and after, so a deploy that
-    was stopped, by Ctrl-C or a crash, goes on when run again; one that has nothing to do says "no changes".
+    was stopped, by Ctrl-C or a crash, goes on when run again; one that has nothing to do says "no changes". Network
+    keys that the file leaves out (AWS_REGION, AWS_VPC_SUBNETS, AWS_SECURITY_GROUPS, AWS_VPC_ID) are taken from the shell.
 
     \b
     Example:
@@ -65,6 +67,8 @@ def command(
     if sandbox:
         from ..in_sandbox import deploy_in_sandbox
 
+        if adopt or recreate_missing or project_dir is not None:
+            raise click.UsageError("--sandbox keeps no state: --adopt, --recreate-missing and --project-dir do not fit it")
         deploy_in_sandbox(mode, path, strict=strict, timeout_s=timeout_s)
         return
     from ..confirm import require_somebody
@@ -82,6 +86,7 @@ def command(
             adopt=adopt,
             recreate_missing=recreate_missing,
             lock_wait_s=lock_wait_s,
+            network_env=network_from_shell(),
             approve=lambda planned: _approve(planned, mode, yes),
         )
     if mode.json:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..mode import Mode
+from ..network import network_from_shell
 from ..next_step import command_line
 from ..options import common_options, file_argument, state_beside_file_option, strict_option
 
@@ -33,7 +34,7 @@ def command(mode: Mode, path: Path, preflight: bool, strict: bool, project_dir: 
     from ..views import out
     from ..views.plan import show
 
-    result = plan(path, strict=strict, preflight=preflight, project_dir=project_dir)
+    result = plan(path, strict=strict, preflight=preflight, project_dir=project_dir, network_env=network_from_shell())
     if mode.json:
         out.document(result.to_json())
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import dataclass
 
@@ -92,8 +91,7 @@ class LiveRows:
     def _begin(self, event: RunStarted) -> None:
         self._rows = {step: _Row() for step in event.steps}
         self._console.print(Text(f"{event.what} {clean(event.agent)}", style="bold"))
-        vertical = "ellipsis" if len(event.steps) < _lines_of(self._console) else "crop"
-        self._live = Live(self, console=self._console, refresh_per_second=_REFRESH_PER_S, vertical_overflow=vertical)  # type: ignore[arg-type]
+        self._live = Live(self, console=self._console, refresh_per_second=_REFRESH_PER_S)
         self._live.start()
 
     def _step(self, event: Event) -> None:
@@ -111,7 +109,3 @@ class LiveRows:
             self._rows[event.step] = _Row(f"failed: {event.message}", "red", None, elapsed)
         elif isinstance(event, StepSkipped):
             self._rows[event.step] = _Row(f"not started: {event.why}", "yellow")
-
-
-def _lines_of(console: Console) -> int:
-    return console.size.height if os.environ.get("TERM") else 25

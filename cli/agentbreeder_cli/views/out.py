@@ -18,6 +18,8 @@ def talk(text: str = "") -> None:
     """Lines about the work. Goes quiet when nobody reads them any more: a closed pipe must not stop a deploy."""
     if sys.stderr is None:
         return
+    if sys.stdout is not None:
+        sys.stdout.flush()  # so that both streams into one pipe keep their order
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -65,7 +65,7 @@ class AwsClients:
         Raises `AuthError`, `QuotaError`, `CloudError`, or the engine's `NotFound`, `AlreadyExists`, `Busy`, and
         `Transient` once retries are used up. A create whose reply was lost comes back as `AlreadyExists`.
         """
-        from tenacity import RetryError, Retrying, retry_if_exception_type, wait_random_exponential  # noqa: PLC0415
+        from tenacity import RetryError, Retrying, retry_if_exception_type, wait_random_exponential
 
         def tired(state: Any) -> bool:
             return bool(state.idle_for >= RETRY_TOTAL_S or state.attempt_number >= (RETRY_ATTEMPTS if retry else 1))
@@ -84,7 +84,7 @@ class AwsClients:
         return answer
 
     def _once(self, method: Callable[..., Any], params: Mapping[str, Any]) -> Any:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
             return method(**params)
@@ -113,12 +113,13 @@ class AwsClients:
 
     def _make(self, service: str) -> Any:
         try:
-            import boto3  # noqa: PLC0415
-            from botocore.config import Config  # noqa: PLC0415
-            from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+            import boto3
+            from botocore.config import Config
+            from botocore.exceptions import BotoCoreError
         except ImportError as e:
             raise MissingExtra(
-                f"deploying to AWS needs boto3: {e.name} is not installed", hint="pip install 'agentbreeder-memory[aws]'"
+                f"deploying to AWS needs boto3: {e.name} is not installed",
+                hint="pip install 'agentbreeder-memory[aws]'",
             ) from e
         config = Config(
             retries={"total_max_attempts": 1, "mode": "standard"},
@@ -132,18 +133,21 @@ class AwsClients:
             return self._session.client(service, region_name=self.region, config=config)
         except (BotoCoreError, ValueError) as e:
             raise ConfigError(
-                f"cannot make an AWS client: {type(e).__name__}", hint="check AWS_PROFILE, AWS_ENDPOINT_URL and the region"
+                f"cannot make an AWS client: {type(e).__name__}",
+                hint="check AWS_PROFILE, AWS_ENDPOINT_URL and the region",
             ) from e
 
 
 def _local_error(error: Exception) -> CloudError:
     """For failures that never became an answer: no credentials, no connection, or something that is not AWS's reply."""
-    from botocore import exceptions as b  # noqa: PLC0415
+    from botocore import exceptions as b
 
     name = type(error).__name__
     if isinstance(error, b.NoCredentialsError | b.PartialCredentialsError):
         return AuthError("no AWS credentials were found", hint="aws configure, aws sso login, or set AWS_PROFILE")
-    if isinstance(error, b.CredentialRetrievalError | b.TokenRetrievalError | b.SSOTokenLoadError | b.UnauthorizedSSOTokenError):
+    if isinstance(
+        error, b.CredentialRetrievalError | b.TokenRetrievalError | b.SSOTokenLoadError | b.UnauthorizedSSOTokenError
+    ):
         return AuthError(f"AWS credentials could not be loaded ({name})", hint="aws sso login, then run it again")
     if isinstance(error, b.ParamValidationError):
         return CloudError(f"a request was not valid for this version of boto3 ({name})")

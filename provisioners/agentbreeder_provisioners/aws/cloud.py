@@ -57,9 +57,7 @@ class AwsCloud:
         """Pure."""
         return env_sources(plan)
 
-    def open(
-        self, *, region: str, clock: Clock, cancel: threading.Event, secrets: Mapping[str, Secret]
-    ) -> AwsProvider:
+    def open(self, *, region: str, clock: Clock, cancel: threading.Event, secrets: Mapping[str, Secret]) -> AwsProvider:
         """Makes no call yet; boto3 is imported at the first one."""
         return AwsProvider(AwsClients(region, clock, cancel, secrets.values()))
 

@@ -139,7 +139,7 @@ def classify(service: str, operation: str, code: str, message: str, http_status:
     if kind is None and _service_linked_role(code, message):
         kind = Transient
     if kind is None:
-        kind = Transient if http_status >= 500 or http_status == 429 else CloudError  # noqa: PLR2004
+        kind = Transient if http_status >= 500 or http_status == 429 else CloudError
     what = "credentials expired" if code in EXPIRED else code
     text = message if len(message) <= _MAX_MESSAGE else message[:_MAX_MESSAGE] + "..."
     hint = _HINTS.get(code, "")

@@ -55,9 +55,7 @@ def _check_subnets(aws: AwsClients, plan: MemoryPlan, checks: Checks) -> None:
     _judge_subnets(aws, plan, checks, subnets, key)
 
 
-def _judge_subnets(
-    aws: AwsClients, plan: MemoryPlan, checks: Checks, subnets: list[dict[str, Any]], key: str
-) -> None:
+def _judge_subnets(aws: AwsClients, plan: MemoryPlan, checks: Checks, subnets: list[dict[str, Any]], key: str) -> None:
     wanted = plan.network["subnet_ids"]
     missing = [s for s in wanted if s not in {x["SubnetId"] for x in subnets}]
     listed = ", ".join(f"{s['SubnetId']} -> {s['AvailabilityZone']}" for s in subnets)

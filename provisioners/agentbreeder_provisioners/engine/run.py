@@ -62,7 +62,9 @@ class Shared:
 class Run:
     """One step's view of the run: its own deadline and name on top of what is shared."""
 
-    def __init__(self, shared: Shared, *, step: str, name: str, timeout_s: float, since: datetime | None = None) -> None:
+    def __init__(
+        self, shared: Shared, *, step: str, name: str, timeout_s: float, since: datetime | None = None
+    ) -> None:
         self.shared, self.step, self.name = shared, step, name
         self.started = shared.clock.monotonic()
         self._step_deadline = self.started + timeout_s

@@ -36,7 +36,12 @@ class Survey:
 
 class _Look:
     def __init__(
-        self, kinds: Mapping[str, Kind], owner: Owner, record: AgentRecord | None, shared: Shared, facts: Mapping[str, Any]
+        self,
+        kinds: Mapping[str, Kind],
+        owner: Owner,
+        record: AgentRecord | None,
+        shared: Shared,
+        facts: Mapping[str, Any],
     ) -> None:
         self._kinds, self._owner, self._record, self._shared, self._facts = kinds, owner, record, shared, facts
         self._lock = threading.Lock()
@@ -48,7 +53,9 @@ class _Look:
         kind, target = self._kinds[step.kind], target_for(step, recorded, self._owner, self._facts)
         found = kind.find(target, run)
         generation = 1
-        while found and found.state == "scheduled" and not self._owner.owns(found.tags) and generation < LAST_GENERATION:
+        while (
+            found and found.state == "scheduled" and not self._owner.owns(found.tags) and generation < LAST_GENERATION
+        ):
             generation += 1
             target = replace(target, name=f"{step.name}-g{generation}")
             found = kind.find(target, run)
@@ -104,7 +111,11 @@ def survey(
     # A part of another resource (a value inside a secret) has no name of its own to be taken.
     whole = {s.id: s for s in steps if not s.part_of}
     outcome = run_graph(
-        {i: () for i in whole}, lambda i: look.one(whole[i]), clock=shared.clock, cancel=shared.cancel, stop_on_failure=True
+        dict.fromkeys(whole, ()),
+        lambda i: look.one(whole[i]),
+        clock=shared.clock,
+        cancel=shared.cancel,
+        stop_on_failure=True,
     )
     for error in outcome.failed.values():
         raise error

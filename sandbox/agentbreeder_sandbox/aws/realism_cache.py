@@ -92,9 +92,11 @@ def _install_reads(world: World, patches: Patches) -> None:
     from moto.elasticache.responses import ElastiCacheResponse
 
     def list_tags_for_resource(self: Any, arn: str) -> Any:
-        group = self.replication_groups.get(arn.split(":")[-1]) if ":replicationgroup:" in arn else None
+        group = self.replication_groups.get(arn.rsplit(":", maxsplit=1)[-1]) if ":replicationgroup:" in arn else None
         if group is not None and group.status != "available":
-            raise _error("InvalidReplicationGroupState", "Cluster not in available state to perform tagging operations.")
+            raise _error(
+                "InvalidReplicationGroupState", "Cluster not in available state to perform tagging operations."
+            )
         return list_tags(self, arn)
 
     def describe_replication_groups(self: Any, replication_group_id: str | None = None) -> list[Any]:

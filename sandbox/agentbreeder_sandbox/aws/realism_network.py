@@ -56,7 +56,9 @@ def _install_groups(world: World, patches: Patches) -> None:
             if name.startswith("sg-"):
                 raise _ec2_error("InvalidParameterValue", "Group names may not be in the format sg-*.")
             if any(g.name.lower() == name.lower() for g in self.groups.get(vpc_id, {}).values()):
-                raise _ec2_error("InvalidGroup.Duplicate", f"The security group '{name}' already exists for VPC '{vpc_id}'")
+                raise _ec2_error(
+                    "InvalidGroup.Duplicate", f"The security group '{name}' already exists for VPC '{vpc_id}'"
+                )
         return create(self, name, description, vpc_id, **kw)
 
     def _delete_security_group(self: Any, vpc_id: Any, group_id: str) -> None:

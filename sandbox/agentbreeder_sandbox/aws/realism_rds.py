@@ -37,7 +37,9 @@ def validate(backend: Any, kw: dict[str, Any]) -> None:
     password, user = kw.get("master_user_password"), str(kw.get("master_username") or "")
     managed = kw.get("manage_master_user_password")
     if managed and password:
-        raise _error("InvalidParameterCombination", "MasterUserPassword and ManageMasterUserPassword exclude each other.")
+        raise _error(
+            "InvalidParameterCombination", "MasterUserPassword and ManageMasterUserPassword exclude each other."
+        )
     if not managed and (not password or not 8 <= len(password) <= 128 or set(password) & set("/@\" '")):
         raise _error(
             "InvalidParameterValue",
@@ -49,7 +51,9 @@ def validate(backend: Any, kw: dict[str, Any]) -> None:
     if not _USER.fullmatch(user):
         raise _error("InvalidParameterValue", "The parameter MasterUsername is not a valid identifier.")
     if kw.get("db_name") and not _DB_NAME.fullmatch(kw["db_name"]):
-        raise _error("InvalidParameterValue", "DBName must begin with a letter and contain only alphanumeric characters.")
+        raise _error(
+            "InvalidParameterValue", "DBName must begin with a letter and contain only alphanumeric characters."
+        )
     version = str(kw.get("engine_version") or "17")
     if version not in VERSIONS and version not in VERSIONS.values():
         raise _error("InvalidParameterCombination", f"Cannot find version {version} for postgres")
@@ -60,7 +64,9 @@ def validate(backend: Any, kw: dict[str, Any]) -> None:
             f"DBInstanceClass={kw.get('db_instance_class')}, Engine=postgres, EngineVersion={version}.",
         )
     if not 20 <= int(kw.get("allocated_storage") or 0) <= 65536:
-        raise _error("InvalidParameterCombination", "Invalid storage size for engine name postgres and storage type gp3")
+        raise _error(
+            "InvalidParameterCombination", "Invalid storage size for engine name postgres and storage type gp3"
+        )
     if kw.get("engine_lifecycle_support") not in _LIFECYCLES:
         raise _error("InvalidParameterValue", "Invalid EngineLifecycleSupport.")
     _validate_network(backend, kw)
@@ -161,6 +167,14 @@ def _install_life_cycle(world: World, patches: Patches) -> None:
         world.begin("rds", self.region_name, name, world.durations.rds_modify_s, "available")
         return changed
 
+    create = patches.replace(RDSBackend, "create_db_instance", create_db_instance)
+    modify = patches.replace(RDSBackend, "modify_db_instance", modify_db_instance)
+    _install_delete(world, patches)
+
+
+def _install_delete(world: World, patches: Patches) -> None:
+    from moto.rds.models import RDSBackend
+
     def delete_db_instance(
         self: Any,
         db_instance_identifier: str,
@@ -179,8 +193,6 @@ def _install_life_cycle(world: World, patches: Patches) -> None:
         world.begin("rds", self.region_name, name, world.durations.rds_delete_s, "")
         return gone
 
-    create = patches.replace(RDSBackend, "create_db_instance", create_db_instance)
-    modify = patches.replace(RDSBackend, "modify_db_instance", modify_db_instance)
     delete = patches.replace(RDSBackend, "delete_db_instance", delete_db_instance)
 
 

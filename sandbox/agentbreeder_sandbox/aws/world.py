@@ -32,7 +32,12 @@ class Durations:
     def fast(cls) -> Durations:
         """For two terminals and real time: a deploy takes well under a minute."""
         return cls(
-            rds_create_s=12.0, rds_delete_s=8.0, rds_modify_s=2.0, cache_create_s=10.0, cache_delete_s=6.0, eni_linger_s=2.0
+            rds_create_s=12.0,
+            rds_delete_s=8.0,
+            rds_modify_s=2.0,
+            cache_create_s=10.0,
+            cache_delete_s=6.0,
+            eni_linger_s=2.0,
         )
 
 

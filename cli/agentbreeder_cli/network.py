@@ -1,0 +1,12 @@
+"""Network defaults from the shell: what `agentbreeder sandbox` exports, and what CI jobs set."""
+
+from __future__ import annotations
+
+import os
+
+NETWORK_VARIABLES = ("AWS_REGION", "AWS_VPC_ID", "AWS_VPC_SUBNETS", "AWS_SECURITY_GROUPS")
+
+
+def network_from_shell() -> dict[str, str]:
+    """Those that are set. They fill in only what the agent file leaves out; connection strings are never read."""
+    return {name: value for name in NETWORK_VARIABLES if (value := os.environ.get(name))}
