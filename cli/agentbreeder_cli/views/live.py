@@ -60,7 +60,7 @@ class LiveRows:
             self._console.print(Text.from_ansi(note_line(event)))
         elif isinstance(event, RunEnded):
             self.stop()
-            what = f"{event.what} {'done' if event.ok else 'stopped'} after {duration(event.elapsed_s)}"
+            what = f"{event.what} {'done' if event.ok else 'stopped'} after {duration(event.elapsed_s)}\n"
             self._console.print(Text(what, style="green" if event.ok else "red"))
         else:
             with self._lock:

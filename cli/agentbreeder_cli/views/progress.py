@@ -61,12 +61,14 @@ class PlainLines:
 
     def __init__(self) -> None:
         self._started: datetime | None = None
+        self._width = 0
         self._spoke: dict[str, datetime] = {}
 
     def __call__(self, event: Event) -> None:
         """Write the event's line, if it has one."""
         if isinstance(event, RunStarted):
             self._started = event.at
+            self._width = max((len(step) for step in event.steps), default=0)
             out.talk(f"{event.what} {clean(event.agent)}: {count(len(event.steps), 'step')}")
         elif isinstance(event, StepWaiting):
             if event.at - self._spoke.get(event.step, datetime.min.replace(tzinfo=event.at.tzinfo)) >= _QUIET:
@@ -86,12 +88,12 @@ class PlainLines:
         if isinstance(event, Note):
             out.talk(note_line(event))
         elif isinstance(event, RunEnded):
-            out.talk(f"{event.what} {'done' if event.ok else 'stopped'} after {duration(event.elapsed_s)}")
+            out.talk(f"{event.what} {'done' if event.ok else 'stopped'} after {duration(event.elapsed_s)}\n")
 
     def _line(self, event: Event, step: str, words: str) -> None:
         self._spoke[step] = event.at
         since = (event.at - self._started).total_seconds() if self._started else 0.0
-        out.talk(f"{duration(since):>7}  {step}  {clean(words)}")
+        out.talk(f"{duration(since):>7}  {step:<{self._width}}  {clean(words)}")
 
 
 def note_line(event: Note) -> str:

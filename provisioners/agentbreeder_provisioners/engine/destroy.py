@@ -17,7 +17,10 @@ from .run import NotYet, Run, Shared
 
 @dataclass(slots=True, kw_only=True)
 class Destroyer:
-    """Deletes recorded resources; `kept` collects what survives on purpose (final snapshots). Whatever is not recorded as this agent's, or not tagged as ours, is left alone."""
+    """Deletes recorded resources. Whatever is not recorded as this agent's, or not tagged as ours, is left alone.
+
+    `kept` collects what survives on purpose (final snapshots).
+    """
 
     kinds: Mapping[str, Kind]
     recorder: Recorder

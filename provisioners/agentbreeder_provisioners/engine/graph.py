@@ -75,7 +75,7 @@ class _Graph:
         failure: BaseException | None = None
         try:
             self._work(node)
-        except BaseException as e:  # handed to the caller in `result`, never swallowed
+        except BaseException as e:  # noqa: BLE001  (handed to the caller in `result`, never swallowed)
             failure = e
         with self._lock:
             self._running -= 1

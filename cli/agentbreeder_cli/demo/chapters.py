@@ -1,0 +1,139 @@
+"""The demo's chapters, in order."""
+
+from __future__ import annotations
+
+from ..views import deployment as deployment_view
+from ..views import out
+from ..views import plan as plan_view
+from ..views import status as status_view
+from ..views import teardown as teardown_view
+from ..views.demo import block
+from .crash import deploy_and_kill
+from .files import AGENTS, write_agents
+from .stage import Stage
+
+_CREATES = ("Create", "Put", "Authorize")
+
+
+def play(stage: Stage) -> None:
+    """All chapters. Expectations that fail are noted, errors go up."""
+    write_agents(stage.folder)
+    before = _account_before(stage)
+    _plan(stage)
+    _deploy(stage)
+    _environment(stage)
+    _no_changes(stage)
+    _crash(stage)
+    _repair(stage)
+    _teardown(stage, before)
+
+
+def _account_before(stage: Stage) -> dict[str, list[str]]:
+    stage.chapter("An AWS account with a network, and two agents", "Everything here runs on this machine; no cloud is touched.")
+    before = stage.inventory()
+    stage.say("\nIn the account:")
+    stage.show_inventory(before)
+    if not stage.quiet:
+        for name, text in AGENTS.items():
+            out.data(f"\n{name}/agent.yaml:")
+            block(text)
+    return before
+
+
+def _plan(stage: Stage) -> None:
+    from agentbreeder_provisioners import plan
+
+    stage.chapter("Plan")
+    stage.command("agentbreeder plan support-bot")
+    result = plan(stage.folder / "support-bot", network_env=stage.sandbox.network_env())
+    if not stage.quiet:
+        plan_view.show(result)
+        out.data("")
+    stage.expect("memory and knowledge base share one PostgreSQL", len(result.plan.provisioned()) == 1)
+    stage.expect("planning made no call to the cloud", not stage.sandbox.calls)
+
+
+def _deploy(stage: Stage) -> None:
+    stage.chapter("Deploy")
+    done = stage.deploy("support-bot")
+    if not stage.quiet:
+        deployment_view.show(done, "")
+        out.data("")
+    stage.expect("every resource is ready", all(r.phase == "ready" for r in done.resources))
+    stage.expect("the database is in the account", len(stage.inventory()["db_instances"]) == 1)
+
+
+def _environment(stage: Stage) -> None:
+    from agentbreeder_provisioners import environment
+    from agentbreeder_provisioners.env_formats import render
+
+    stage.chapter("Hand it to the container", "An ECS container definition takes this as it is; the password stays in the vault.")
+    stage.command("agentbreeder env support-bot --format ecs --project-dir support-bot")
+    folder = stage.folder / "support-bot"
+    text = render(environment("support-bot", project_dir=folder), "ecs")
+    if not stage.quiet:
+        block(text)
+        out.data("")
+    revealed = environment("support-bot", project_dir=folder, reveal=True, clock=stage.sandbox.clock).revealed
+    state = (folder / ".agentbreeder" / "infra-state.json").read_text(encoding="utf-8")
+    url = revealed["DATABASE_URL"].reveal()
+    password = url.partition("://")[2].partition("@")[0].partition(":")[2]
+    hidden = bool(password) and password not in text and password not in state
+    stage.expect("the password is in the vault, not in the definition and not in the state file", hidden)
+
+
+def _no_changes(stage: Stage) -> None:
+    stage.chapter("Deploy again")
+    calls = len(stage.sandbox.calls)
+    done = stage.deploy("support-bot")
+    if not stage.quiet:
+        plan = done.planned.plan
+        out.data(f"{plan.agent}: {'changed' if done.changed else 'no changes'}")
+    made = [c.operation for c in stage.sandbox.calls[calls:] if c.operation.startswith(_CREATES)]
+    stage.expect("no changes, and no call that creates anything", not done.changed and not made)
+
+
+def _crash(stage: Stage) -> None:
+    from agentbreeder_provisioners import status
+
+    stage.chapter(
+        "Kill a deploy in the middle",
+        "A second process deploys router-bot. It is killed (SIGKILL) when AWS has taken the order for the Redis, but before "
+        "the answer is back: the store will exist, and nobody was told its id.",
+    )
+    stage.command("agentbreeder deploy router-bot --yes")
+    code = deploy_and_kill(stage.sandbox, stage.folder / "router-bot", operation="CreateReplicationGroup")
+    stage.say(f"(killed, exit code {code})")
+    stage.command("agentbreeder status router-bot --project-dir router-bot")
+    agents = status("router-bot", project_dir=stage.folder / "router-bot")
+    if not stage.quiet:
+        status_view.show(agents, ())
+    phases = {r.resource.step_id: r.resource.phase for r in agents[0].resources}
+    stage.expect("the process is dead", code != 0)
+    stage.expect("the intent was on disk before the call", phases.get("aws/redis/replication-group") == "intent")
+    stage.expect("AWS makes the store all the same", len(stage.inventory()["replication_groups"]) == 1)
+
+
+def _repair(stage: Stage) -> None:
+    stage.chapter("Run it again", "The same command finds the store by its name and its tags, and goes on.")
+    done = stage.deploy("router-bot")
+    if not stage.quiet:
+        deployment_view.show(done, "")
+        out.data("")
+    stage.expect("still exactly one Redis", len(stage.inventory()["replication_groups"]) == 1)
+    stage.expect("and the agent has its URL", done.env.get("REDIS_URL", "").startswith("redis://"))
+
+
+def _teardown(stage: Stage, before: dict[str, list[str]]) -> None:
+    stage.chapter("Tear down")
+    for agent in AGENTS:
+        done = stage.teardown(agent)
+        if not stage.quiet:
+            teardown_view.show(done)
+            out.data("")
+    after = stage.inventory()
+    stage.say("In the account now:")
+    stage.show_inventory(after)
+    waiting = len(stage.scheduled_secrets())
+    stage.say(f"    (and {waiting} deleted secret(s) in AWS's 7-day recovery window, at no cost)\n")
+    stage.expect("the account is as it was before", after == before)

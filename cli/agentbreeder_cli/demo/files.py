@@ -1,0 +1,36 @@
+"""The two agents of the demo, in a folder of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SUPPORT_BOT = """\
+name: support-bot
+version: 1.0.0
+team: care
+memory:
+  backend: postgresql          # no backend_url: one is made
+knowledge_bases:
+  - ref: handbook              # pgvector, in the same instance
+deploy:
+  cloud: aws
+  region: us-east-1
+"""
+ROUTER_BOT = """\
+name: router-bot
+version: 1.0.0
+team: care
+memory:
+  backend: redis
+deploy:
+  cloud: aws
+  region: us-east-1
+"""
+AGENTS = {"support-bot": SUPPORT_BOT, "router-bot": ROUTER_BOT}
+
+
+def write_agents(folder: Path) -> None:
+    """`<folder>/<agent>/agent.yaml` for each."""
+    for name, text in AGENTS.items():
+        (folder / name).mkdir()
+        (folder / name / "agent.yaml").write_text(text, encoding="utf-8")

@@ -1,0 +1,55 @@
+"""Deploy and teardown against the stand-in, and what must hold afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agentbreeder_provisioners import deploy, teardown
+from agentbreeder_provisioners.results import Deployment, Teardown
+from agentbreeder_sandbox.aws.server import AwsSandbox
+
+
+def do_deploy(sandbox: AwsSandbox, path: Path, **kw: Any) -> Deployment:
+    """Deploy on the stand-in's time and network."""
+    return deploy(path, clock=sandbox.clock, network_env=sandbox.network_env(), **kw)
+
+
+def do_teardown(sandbox: AwsSandbox, folder: Path, agent: str = "support", **kw: Any) -> Teardown:
+    """Tear down on the stand-in's time."""
+    return teardown(agent, project_dir=folder, clock=sandbox.clock, **kw)
+
+
+def standing(sandbox: AwsSandbox) -> dict[str, list[str]]:
+    """The inventory without secrets that wait for their deletion: those cost nothing and hold only a name."""
+    found = dict(sandbox.inventory())
+    del found["secrets_scheduled_for_deletion"]
+    return found
+
+
+def state_of(folder: Path) -> dict[str, Any]:
+    """The state file as JSON."""
+    document: dict[str, Any] = json.loads((folder / ".agentbreeder" / "infra-state.json").read_text())
+    return document
+
+
+def made(before: dict[str, list[str]], after: dict[str, list[str]]) -> dict[str, int]:
+    """How many of each kind were added."""
+    return {k: len(after[k]) - len(before[k]) for k in after if len(after[k]) != len(before[k])}
+
+
+EXPECTED = {
+    "postgres": {"security_groups": 1, "db_subnet_groups": 1, "db_instances": 1, "secrets": 1},
+    "redis": {"security_groups": 1, "cache_subnet_groups": 1, "replication_groups": 1},
+    "both": {
+        "security_groups": 2,
+        "db_subnet_groups": 1,
+        "db_instances": 1,
+        "cache_subnet_groups": 1,
+        "replication_groups": 1,
+        "secrets": 2,
+    },
+    "shared": {"security_groups": 1, "db_subnet_groups": 1, "db_instances": 1, "secrets": 1},
+}
+"""What each scenario makes: one of each, never two."""

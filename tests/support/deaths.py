@@ -1,0 +1,80 @@
+"""Deaths at chosen points: before or after the n-th API call, and before or after the n-th save of the state file."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+
+class SimulatedDeath(BaseException):
+    """Not an `Exception`, so no handler of the product can swallow it."""
+
+
+def die() -> None:
+    """Raise the simulated death."""
+    raise SimulatedDeath
+
+
+class Points:
+    """Counts points and runs `act` at the chosen one; after a death every other thread dies at its next point too."""
+
+    def __init__(self, at: int, act: Callable[[], None]) -> None:
+        self._at, self._act = at, act
+        self._lock = threading.Lock()
+        self.count = 0
+        self.fired = False
+
+    def reach(self) -> bool:
+        """Count one point; True when it is the chosen one, or when the process is already dead."""
+        with self._lock:
+            self.count += 1
+            self.fired = self.fired or self.count == self._at
+            return self.fired
+
+    def act(self) -> None:
+        """Carry out the death."""
+        self._act()
+
+
+@contextmanager
+def api_calls(monkeypatch: pytest.MonkeyPatch, points: Points, *, after: bool) -> Iterator[None]:
+    """Die at an API call: `after` means that the cloud has applied it and the answer is lost with the process."""
+    from botocore.client import BaseClient
+
+    original = BaseClient._make_api_call
+
+    def call(self: Any, operation: str, params: dict[str, Any]) -> Any:
+        here = points.reach()
+        if here and not after:
+            points.act()
+        answer = original(self, operation, params)
+        if here:
+            points.act()
+        return answer
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BaseClient, "_make_api_call", call)
+        yield
+
+
+@contextmanager
+def saves(monkeypatch: pytest.MonkeyPatch, points: Points, *, after: bool) -> Iterator[None]:
+    """Die at a save: before or after the new file takes the old one's place."""
+    original = os.replace
+
+    def replace(source: Any, target: Any, **kw: Any) -> None:
+        here = str(target).endswith("infra-state.json") and points.reach()
+        if here and not after:
+            points.act()
+        original(source, target, **kw)
+        if here:
+            points.act()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", replace)
+        yield
