@@ -10,7 +10,6 @@ from agentbreeder_core.version import __version__
 
 from .options import debug_option
 
-
 COMMANDS: dict[str, str] = {
     "plan": "Show what deploy would make, why, and what the container gets.",
     "deploy": "Make the stores an agent needs, and record them.",

@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             code = _run(args, mode, signals)
             out.flush()
-        except BrokenPipeError:
+        except out.ReaderGone:
             out.abandon_stdout()
             return EXIT_BROKEN_PIPE
         return code
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: list[str], mode: Mode, signals: Signals) -> int:
     try:
         answer = cli.main(args=args, prog_name=_program(), standalone_mode=False, obj=mode)
-    except BrokenPipeError:
+    except out.ReaderGone:
         raise
     except click.exceptions.NoArgsIsHelpError as e:
         out.talk(e.format_message())

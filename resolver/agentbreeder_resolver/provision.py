@@ -164,7 +164,7 @@ def _read_range(
 
 
 def _read_network(section: Section, cloud: str) -> dict[str, Any]:
-    known = NETWORK_KEYS.get(cloud, ())
+    known = NETWORK_KEYS.get(cloud) or tuple(k for keys in NETWORK_KEYS.values() for k in keys)
     section.refuse_unknown(known)
     values: dict[str, Any] = {}
     for key in known:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import botocore.loaders
 import pytest
+
 from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
 from agentbreeder_sandbox.clocks import VirtualClock

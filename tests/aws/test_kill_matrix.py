@@ -7,10 +7,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+
 from agentbreeder_core.errors import AgentBreederError
 from agentbreeder_sandbox.aws.http import ApiCall, Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
+from agentbreeder_sandbox.aws.world import Durations
 from support.agents import SCENARIOS, write_agent
+from support.child import GONE, in_a_child
 from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing
 from support.deaths import Points, SimulatedDeath, api_calls, die, saves
 
@@ -27,6 +30,7 @@ NETWORK_FAULTS = {
     "throttled": Fault(kind="reject", code="Throttling", message="Rate exceeded"),
 }
 NEVER = 10**9
+INSTANT = Durations(rds_create_s=0, rds_delete_s=0, rds_modify_s=0, cache_create_s=0, cache_delete_s=0, eni_linger_s=0)
 
 
 def count_points(monkeypatch: pytest.MonkeyPatch, patcher: Patcher, work: Callable[[], object]) -> int:
@@ -52,23 +56,43 @@ def leaves_nothing(sandbox: AwsSandbox, folder: Path, before: dict[str, list[str
 
 @pytest.mark.parametrize("death", DEATHS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_deploy_killed_anywhere_converges_when_run_again_and_tears_down_to_nothing(
+def test_killed_anywhere_a_rerun_converges_and_teardown_killed_anywhere_leaves_nothing(
     sandbox: AwsSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str, death: str
 ) -> None:
     patcher, after = DEATHS[death]
     before = standing(sandbox)
     whole = write_agent(tmp_path / "whole", SCENARIOS[scenario])
-    total = count_points(monkeypatch, patcher, lambda: do_deploy(sandbox, whole))
-    do_teardown(sandbox, whole.parent)
-    for n in range(1, total + 1):
+    making = count_points(monkeypatch, patcher, lambda: do_deploy(sandbox, whole))
+    removing = count_points(monkeypatch, patcher, lambda: do_teardown(sandbox, whole.parent))
+    for n in range(1, max(making, removing) + 1):
         path = write_agent(tmp_path / str(n), SCENARIOS[scenario])
-        with patcher(monkeypatch, Points(n, die), after=after), pytest.raises(SimulatedDeath):
-            do_deploy(sandbox, path)
-        if n % 2:
+        killed(monkeypatch, patcher, n, after, lambda path=path: do_deploy(sandbox, path), dies=n <= making)  # type: ignore[misc]
+        # Every second time the next command is teardown, straight from what the dead deploy left.
+        if n % 2 or n > making:
             converges(sandbox, path, scenario, before)
-        leaves_nothing(sandbox, path.parent, before) if n % 2 or recorded(path) else None
+        if recorded(path):
+            killed(monkeypatch, patcher, n, after, lambda path=path: do_teardown(sandbox, path.parent))  # type: ignore[misc]
+            leaves_nothing(sandbox, path.parent, before)
         assert standing(sandbox) == before
-    print(f"\n{scenario}, death {death}: {total} points, nothing left")
+    print(f"\n{scenario}, death {death}: {making} points of deploy, {removing} of teardown, nothing left")
+
+
+def killed(
+    monkeypatch: pytest.MonkeyPatch,
+    patcher: Patcher,
+    n: int,
+    after: bool,
+    work: Callable[[], object],
+    *,
+    dies: bool = False,
+) -> None:
+    """Run `work` and die at its n-th point; with `dies` it must have come that far."""
+    try:
+        with patcher(monkeypatch, Points(n, die), after=after):
+            work()
+    except SimulatedDeath:
+        return
+    assert not dies
 
 
 def recorded(path: Path) -> bool:
@@ -83,43 +107,62 @@ def test_a_deploy_and_a_teardown_get_through_a_fault_of_the_network_at_any_call(
 ) -> None:
     before = standing(sandbox)
     whole = write_agent(tmp_path / "whole", SCENARIOS[scenario])
-    start = len(sandbox.calls)
+    making, removing = Faulty(NEVER, NETWORK_FAULTS[fault]), Faulty(NEVER, NETWORK_FAULTS[fault])
+    sandbox.on_call(making)
     do_deploy(sandbox, whole)
+    sandbox.on_call(removing)
     do_teardown(sandbox, whole.parent)
-    total = len(sandbox.calls) - start
-    for n in range(1, total + 1):
+    for n in range(1, max(making.count, removing.count) + 1):
         path = write_agent(tmp_path / str(n), SCENARIOS[scenario])
-        hook = at_call(len(sandbox.calls) + n, NETWORK_FAULTS[fault])
-        sandbox.on_call(hook)
+        sandbox.on_call(Faulty(n, NETWORK_FAULTS[fault]))
         do_deploy(sandbox, path)
         assert made(before, standing(sandbox)) == EXPECTED[scenario]
+        sandbox.on_call(Faulty(n, NETWORK_FAULTS[fault]))
         leaves_nothing(sandbox, path.parent, before)
         sandbox.on_call(None)
-    print(f"\n{scenario}, {fault}: {total} points, nothing left")
+    print(f"\n{scenario}, {fault}: {making.count} points of deploy, {removing.count} of teardown, nothing left")
 
 
-def at_call(index: int, fault: Fault) -> Callable[[ApiCall], Fault | None]:
-    """A hook for exactly one call."""
-    return lambda call: fault if call.index == index else None
+class Faulty:
+    """A hook that lets exactly the n-th call go wrong; of many equal polls only the first few are counted."""
+
+    def __init__(self, n: int, fault: Fault) -> None:
+        self._points = Points(n, die)
+        self._fault: Fault | None = fault
+
+    @property
+    def count(self) -> int:
+        return self._points.count
+
+    def __call__(self, call: ApiCall) -> Fault | None:
+        if not self._points.reach(call.operation):
+            return None
+        fault, self._fault = self._fault, None
+        return fault
 
 
-@pytest.mark.parametrize("death", DEATHS)
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_teardown_killed_anywhere_finishes_when_run_again(
-    sandbox: AwsSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str, death: str
+@pytest.mark.parametrize("after", [False, True], ids=["before a call", "after a call"])
+@pytest.mark.parametrize("scenario", ["redis", "both"])
+def test_a_process_that_is_gone_without_a_trace_at_any_call_leaves_nothing_behind(
+    sandbox: AwsSandbox, tmp_path: Path, scenario: str, after: bool
 ) -> None:
-    patcher, after = DEATHS[death]
+    sandbox.world.durations = INSTANT
     before = standing(sandbox)
-    whole = write_agent(tmp_path / "whole", SCENARIOS[scenario])
-    do_deploy(sandbox, whole)
-    total = count_points(monkeypatch, patcher, lambda: do_teardown(sandbox, whole.parent))
-    for n in range(1, total + 1):
+    n = 0
+    while True:
+        n += 1
         path = write_agent(tmp_path / str(n), SCENARIOS[scenario])
-        do_deploy(sandbox, path)
-        with patcher(monkeypatch, Points(n, die), after=after), pytest.raises(SimulatedDeath):
-            do_teardown(sandbox, path.parent)
-        leaves_nothing(sandbox, path.parent, before)
-    print(f"\n{scenario}, teardown, death {death}: {total} points, nothing left")
+        code = in_a_child(path, sandbox.network_env(), n, after)
+        if code == 0:
+            break
+        assert code == GONE
+        if n % 2:
+            converges(sandbox, path, scenario, before)
+        if recorded(path):
+            leaves_nothing(sandbox, path.parent, before)
+        assert standing(sandbox) == before
+    leaves_nothing(sandbox, path.parent, before)
+    print(f"\n{scenario}, os._exit, {'after' if after else 'before'} a call: {n - 1} points, nothing left")
 
 
 @pytest.mark.parametrize("scenario", ["postgres", "redis"])

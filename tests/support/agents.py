@@ -16,5 +16,7 @@ def write_agent(folder: Path, body: str, *, name: str = "support", cloud: str = 
     """An agent.yaml for `cloud` with this memory part; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "agent.yaml"
-    path.write_text(f"name: {name}\nversion: 1.0.0\nteam: care\n{body}\ndeploy: {{cloud: {cloud}, region: us-east-1}}\n")
+    path.write_text(
+        f"name: {name}\nversion: 1.0.0\nteam: care\n{body}\ndeploy: {{cloud: {cloud}, region: us-east-1}}\n"
+    )
     return path

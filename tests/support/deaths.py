@@ -20,20 +20,27 @@ def die() -> None:
     raise SimulatedDeath
 
 
+POLLS_COUNTED = 3
+"""Of a row of identical status polls only the first few are points of their own: the others are the same state."""
+
+
 class Points:
     """Counts points and runs `act` at the chosen one; after a death every other thread dies at its next point too."""
 
     def __init__(self, at: int, act: Callable[[], None]) -> None:
         self._at, self._act = at, act
         self._lock = threading.Lock()
+        self._seen: dict[str, int] = {}
         self.count = 0
         self.fired = False
 
-    def reach(self) -> bool:
+    def reach(self, name: str = "") -> bool:
         """Count one point; True when it is the chosen one, or when the process is already dead."""
         with self._lock:
-            self.count += 1
-            self.fired = self.fired or self.count == self._at
+            self._seen[name] = self._seen.get(name, 0) + 1
+            if not name.startswith("Describe") or self._seen[name] <= POLLS_COUNTED:
+                self.count += 1
+                self.fired = self.fired or self.count == self._at
             return self.fired
 
     def act(self) -> None:
@@ -49,7 +56,7 @@ def api_calls(monkeypatch: pytest.MonkeyPatch, points: Points, *, after: bool) -
     original = BaseClient._make_api_call
 
     def call(self: Any, operation: str, params: dict[str, Any]) -> Any:
-        here = points.reach()
+        here = points.reach(operation)
         if here and not after:
             points.act()
         answer = original(self, operation, params)

@@ -25,6 +25,6 @@ def command(ctx: click.Context, shell: str) -> None:
     root = ctx.find_root()
     program = root.info_name or "agentbreeder"
     found = get_completion_class(shell)
-    assert found is not None  # noqa: S101  (the choices above are click's own)
+    assert found is not None, "the choices above are click's own"
     variable = "_" + program.replace("-", "_").upper() + "_COMPLETE"
     out.data(found(root.command, {}, program, variable).source().strip())

@@ -16,7 +16,9 @@ SPEED = 90.0
 
 
 @click.command("demo")
-@click.option("--cloud", type=click.Choice(["aws"]), default="aws", show_default=True, help="Which cloud to stand in for.")
+@click.option(
+    "--cloud", type=click.Choice(["aws"]), default="aws", show_default=True, help="Which cloud to stand in for."
+)
 @click.option("--keep", is_flag=True, help="Keep the folder with the agent files and the state.")
 @common_options
 @click.pass_obj

@@ -23,10 +23,14 @@ from ..options import (
 if TYPE_CHECKING:
     from agentbreeder_provisioners import PlanResult
 
+    from ..views.progress import Progress
+
 
 @click.command("deploy")
 @file_argument
-@click.option("--sandbox", is_flag=True, help="Try it on a stand-in for AWS inside this process; everything goes at the end.")
+@click.option(
+    "--sandbox", is_flag=True, help="Try it on a stand-in for AWS inside this process; everything goes at the end."
+)
 @click.option("--adopt", is_flag=True, help="Take over what another state of the same agent made (a lost state file).")
 @click.option("--recreate-missing", is_flag=True, help="Make anew, empty, what somebody deleted in the cloud.")
 @yes_option
@@ -68,7 +72,9 @@ def command(
         from ..in_sandbox import deploy_in_sandbox
 
         if adopt or recreate_missing or project_dir is not None:
-            raise click.UsageError("--sandbox keeps no state: --adopt, --recreate-missing and --project-dir do not fit it")
+            raise click.UsageError(
+                "--sandbox keeps no state: --adopt, --recreate-missing and --project-dir do not fit it"
+            )
         deploy_in_sandbox(mode, path, strict=strict, timeout_s=timeout_s)
         return
     from ..confirm import require_somebody
@@ -87,7 +93,7 @@ def command(
             recreate_missing=recreate_missing,
             lock_wait_s=lock_wait_s,
             network_env=network_from_shell(),
-            approve=lambda planned: _approve(planned, mode, yes),
+            approve=lambda planned: _approve(planned, mode, yes, sink),
         )
     if mode.json:
         out.document(done.to_json())
@@ -95,10 +101,11 @@ def command(
     deployment.show(done, _next(done.planned, path, project_dir))
 
 
-def _approve(planned: PlanResult, mode: Mode, yes: bool) -> bool:
+def _approve(planned: PlanResult, mode: Mode, yes: bool, progress: Progress) -> bool:
     from ..confirm import ask_yes
     from ..views.plan import changes_in_words, show_as_talk
 
+    progress.pause()
     if not mode.json:
         show_as_talk(planned)
     return yes or ask_yes(f"Go on with {changes_in_words(planned)}?")

@@ -15,7 +15,9 @@ FORMATS = ("json", "dotenv", "ecs", "cloud-run", "container-apps")
 
 @click.command("env")
 @agent_argument()
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="json", show_default=True, help="How to write it.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default="json", show_default=True, help="How to write it."
+)
 @click.option("--reveal", is_flag=True, help="Read the vault and print the secrets too (json and dotenv only).")
 @state_here_option
 @common_options

@@ -14,8 +14,12 @@ _AN_HOUR_S = 3600.0
 
 
 @click.command("sandbox")
-@click.option("--cloud", type=click.Choice(["aws"]), default="aws", show_default=True, help="Which cloud to stand in for.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen here.  [default: any free port]")
+@click.option(
+    "--cloud", type=click.Choice(["aws"]), default="aws", show_default=True, help="Which cloud to stand in for."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen here.  [default: any free port]"
+)
 @common_options
 @click.pass_obj
 def command(mode: Mode, cloud: str, port: int) -> None:

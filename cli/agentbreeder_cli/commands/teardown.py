@@ -13,12 +13,16 @@ from ..options import agent_argument, common_options, lock_wait_option, state_he
 if TYPE_CHECKING:
     from agentbreeder_provisioners import Teardown
 
+    from ..views.progress import Progress
+
 
 @click.command("teardown")
 @agent_argument()
 @click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @click.option("--unused", is_flag=True, help="Delete only what the agent file stopped asking for.")
-@click.option("--final-snapshot", is_flag=True, help="Keep a last snapshot of each database. It is never deleted for you.")
+@click.option(
+    "--final-snapshot", is_flag=True, help="Keep a last snapshot of each database. It is never deleted for you."
+)
 @yes_option
 @timeout_option
 @lock_wait_option
@@ -67,7 +71,7 @@ def command(
             unused_only=unused,
             dry_run=dry_run,
             lock_wait_s=lock_wait_s,
-            approve=None if yes else _approve,
+            approve=None if yes else lambda planned: _approve(planned, sink),
         )
     if mode.json:
         out.document(done.to_json())
@@ -75,9 +79,10 @@ def command(
         show(done)
 
 
-def _approve(planned: Teardown) -> bool:
+def _approve(planned: Teardown, progress: Progress) -> bool:
     from ..confirm import ask_to_type
     from ..views.teardown import show_before
 
+    progress.pause()
     show_before(planned)
     return ask_to_type("This cannot be undone. Type the agent's name to delete it: ", planned.agent)

@@ -8,6 +8,7 @@ from ..views import plan as plan_view
 from ..views import status as status_view
 from ..views import teardown as teardown_view
 from ..views.demo import block
+from ..views.text import count
 from .crash import deploy_and_kill
 from .files import AGENTS, write_agents
 from .stage import Stage
@@ -29,7 +30,9 @@ def play(stage: Stage) -> None:
 
 
 def _account_before(stage: Stage) -> dict[str, list[str]]:
-    stage.chapter("An AWS account with a network, and two agents", "Everything here runs on this machine; no cloud is touched.")
+    stage.chapter(
+        "An AWS account with a network, and two agents", "Everything here runs on this machine; no cloud is touched."
+    )
     before = stage.inventory()
     stage.say("\nIn the account:")
     stage.show_inventory(before)
@@ -67,7 +70,9 @@ def _environment(stage: Stage) -> None:
     from agentbreeder_provisioners import environment
     from agentbreeder_provisioners.env_formats import render
 
-    stage.chapter("Hand it to the container", "An ECS container definition takes this as it is; the password stays in the vault.")
+    stage.chapter(
+        "Hand it to the container", "An ECS container definition takes this as it is; the password stays in the vault."
+    )
     stage.command("agentbreeder env support-bot --format ecs --project-dir support-bot")
     folder = stage.folder / "support-bot"
     text = render(environment("support-bot", project_dir=folder), "ecs")
@@ -134,6 +139,6 @@ def _teardown(stage: Stage, before: dict[str, list[str]]) -> None:
     after = stage.inventory()
     stage.say("In the account now:")
     stage.show_inventory(after)
-    waiting = len(stage.scheduled_secrets())
-    stage.say(f"    (and {waiting} deleted secret(s) in AWS's 7-day recovery window, at no cost)\n")
+    waiting = count(len(stage.scheduled_secrets()), "deleted secret")
+    stage.say(f"    (and {waiting} in AWS's 7-day recovery window, at no cost)\n")
     stage.expect("the account is as it was before", after == before)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import out
-from .text import clean, paint, paragraph
+from .text import clean, paint
+
+_WIDTH = 80
 
 
 def heading(number: int, text: str) -> None:
@@ -19,8 +21,8 @@ def heading(number: int, text: str) -> None:
 
 def explain(text: str) -> None:
     """A sentence or two."""
-    for line in paragraph(text, indent=0, stream=sys.stdout):
-        out.data(line)
+    for line in text.split("\n"):
+        out.data(textwrap.fill(line, _WIDTH))
 
 
 def command(line: str) -> None:
@@ -55,7 +57,8 @@ def end(failed: Sequence[str], seconds: float, kept: str) -> None:
     if failed:
         out.data(f"{paint('The demo failed', 'red')}: {len(failed)} of its expectations did not hold.")
     else:
-        out.data(f"{paint('All as it should be', 'green')}, in {seconds:.0f} s. Next: write your own agent.yaml, then agentbreeder plan")
+        out.data(f"{paint('All as it should be', 'green')}, in {seconds:.0f} s.")
+        out.data("Next: write an agent.yaml of your own, then agentbreeder plan")
     if kept:
         out.data(f"Files kept in {clean(kept)}")
 

@@ -37,7 +37,7 @@ def show_usage(error: click.ClickException, mode: Mode) -> None:
     context = getattr(error, "ctx", None)
     hint = f"{context.command_path} --help" if context is not None else "agentbreeder --help"
     if mode.json:
-        _show_json(type(error).__name__, "the command line is not valid", error.format_message(), hint, (), ())
+        _show_json("UsageError", "the command line is not valid", error.format_message(), hint, (), ())
     else:
         _show_text("the command line is not valid", error.format_message(), hint, (), ())
 
@@ -84,9 +84,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _show_text(
-    summary: str, detail: str, hint: str, problems: tuple[Problem, ...], notes: tuple[str, ...]
-) -> None:
+def _show_text(summary: str, detail: str, hint: str, problems: tuple[Problem, ...], notes: tuple[str, ...]) -> None:
     head = f"{summary}: {detail}" if detail and detail != summary else summary
     out.talk(f"{paint('error:', 'red', sys.stderr)} {clean(head)}")
     for problem in problems:

@@ -53,24 +53,33 @@ class LiveRows:
         self._live: Live | None = None
 
     def __call__(self, event: Event) -> None:
-        """Take one event, from any thread."""
+        """See `Progress`."""
         if isinstance(event, RunStarted):
-            self._begin(event)
+            self._console.print(Text(f"{event.what} {clean(event.agent)}", style="bold"))
+            with self._lock:
+                self._rows = {step: _Row() for step in event.steps}
+            self._draw()
         elif isinstance(event, Note):
             self._console.print(Text.from_ansi(note_line(event)))
         elif isinstance(event, RunEnded):
-            self.stop()
+            self.pause()
             what = f"{event.what} {'done' if event.ok else 'stopped'} after {duration(event.elapsed_s)}\n"
             self._console.print(Text(what, style="green" if event.ok else "red"))
         else:
             with self._lock:
                 self._step(event)
+            self._draw()
 
-    def stop(self) -> None:
-        """Draw the last state once more and give the terminal back. May be called twice."""
+    def pause(self) -> None:
+        """Draw the last state once more and give the terminal back."""
         live, self._live = self._live, None
         if live is not None:
             live.stop()
+
+    def _draw(self) -> None:
+        if self._live is None:
+            self._live = Live(self, console=self._console, refresh_per_second=_REFRESH_PER_S)
+            self._live.start()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table = Table.grid(padding=(0, 1))
@@ -88,12 +97,6 @@ class LiveRows:
                 table.add_row(mark, Text(step), Text(clock), Text(clean(row.words), style=row.style))
         yield table
 
-    def _begin(self, event: RunStarted) -> None:
-        self._rows = {step: _Row() for step in event.steps}
-        self._console.print(Text(f"{event.what} {clean(event.agent)}", style="bold"))
-        self._live = Live(self, console=self._console, refresh_per_second=_REFRESH_PER_S)
-        self._live.start()
-
     def _step(self, event: Event) -> None:
         if isinstance(event, StepStarted):
             self._rows[event.step] = _Row(f"{event.action} {event.name}", "cyan", self._clock.monotonic())
@@ -104,8 +107,8 @@ class LiveRows:
         elif isinstance(event, StepDone):
             self._rows[event.step] = _Row(event.outcome, "green", None, event.elapsed_s)
         elif isinstance(event, StepFailed):
-            took = self._rows.get(event.step, _Row())
-            elapsed = self._clock.monotonic() - took.since if took.since is not None else 0.0
+            since = self._rows.get(event.step, _Row()).since
+            elapsed = self._clock.monotonic() - since if since is not None else 0.0
             self._rows[event.step] = _Row(f"failed: {event.message}", "red", None, elapsed)
         elif isinstance(event, StepSkipped):
             self._rows[event.step] = _Row(f"not started: {event.why}", "yellow")

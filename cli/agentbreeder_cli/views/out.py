@@ -9,17 +9,27 @@ import sys
 from typing import Any
 
 
+class ReaderGone(Exception):
+    """Nobody reads stdout any more. An exception of our own, because click turns a broken pipe into an exit."""
+
+
 def data(text: str) -> None:
-    """Lines the user asked for."""
-    sys.stdout.write(text + "\n")
+    """Lines the user asked for. Raises `ReaderGone`."""
+    try:
+        sys.stdout.write(text + "\n")
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 def talk(text: str = "") -> None:
     """Lines about the work. Goes quiet when nobody reads them any more: a closed pipe must not stop a deploy."""
     if sys.stderr is None:
         return
-    if sys.stdout is not None:
-        sys.stdout.flush()  # so that both streams into one pipe keep their order
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()  # so that both streams into one pipe keep their order
+    except BrokenPipeError:
+        abandon_stdout()
     try:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
@@ -44,9 +54,12 @@ def json_line(value: Any) -> None:
 
 
 def flush() -> None:
-    """Push stdout out now, while a broken pipe can still be caught. Raises `BrokenPipeError`."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    """Push stdout out now, while a broken pipe can still be caught. Raises `ReaderGone`."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderGone from None
 
 
 def abandon_stdout() -> None:

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.events import (
     Event,
-    EventSink,
     Note,
     RunEnded,
     RunStarted,
@@ -29,26 +29,45 @@ _QUIET = timedelta(seconds=30)
 _VERBS = {"create": "creating", "resume": "going on", "check": "checking", "delete": "deleting"}
 
 
+class Progress(Protocol):
+    """An event sink that can step aside for a question."""
+
+    def __call__(self, event: Event) -> None:
+        """Show one event. Called from any thread, one at a time."""
+        ...
+
+    def pause(self) -> None:
+        """Leave the terminal to somebody else until the next event."""
+        ...
+
+
 @contextmanager
-def progress(mode: Mode, clock: Clock) -> Iterator[EventSink]:
+def progress(mode: Mode, clock: Clock) -> Iterator[Progress]:
     """The sink that fits where stderr goes. Leaving the block puts the terminal back as it was."""
+    shown: Progress
     if mode.json:
-        yield json_lines
+        shown = JsonLines()
     elif is_terminal(sys.stderr):
         from .live import LiveRows  # rich is imported only here
 
-        rows = LiveRows(clock)
-        try:
-            yield rows
-        finally:
-            rows.stop()
+        shown = LiveRows(clock)
     else:
-        yield PlainLines()
+        shown = PlainLines()
+    try:
+        yield shown
+    finally:
+        shown.pause()
 
 
-def json_lines(event: Event) -> None:
+class JsonLines:
     """One JSON object per event."""
-    out.json_line(event.to_json())
+
+    def __call__(self, event: Event) -> None:
+        """See `Progress`."""
+        out.json_line(event.to_json())
+
+    def pause(self) -> None:
+        """Lines stand by themselves."""
 
 
 def waiting_words(note: str) -> str:
@@ -66,8 +85,8 @@ class PlainLines:
 
     def __call__(self, event: Event) -> None:
         """Write the event's line, if it has one."""
+        self._started = self._started or event.at
         if isinstance(event, RunStarted):
-            self._started = event.at
             self._width = max((len(step) for step in event.steps), default=0)
             out.talk(f"{event.what} {clean(event.agent)}: {count(len(event.steps), 'step')}")
         elif isinstance(event, StepWaiting):
@@ -83,6 +102,9 @@ class PlainLines:
             self._line(event, event.step, f"not started: {event.why}")
         else:
             self._about_the_run(event)
+
+    def pause(self) -> None:
+        """Lines stand by themselves."""
 
     def _about_the_run(self, event: Event) -> None:
         if isinstance(event, Note):

@@ -24,7 +24,9 @@ def show_exports(variables: Mapping[str, str]) -> None:
     for name, value in variables.items():
         out.data(f"export {name}={shlex.quote(value)}")
     out.flush()
-    out.talk("\nA stand-in for AWS is running. Paste these lines into another terminal, then use deploy and teardown there.")
+    out.talk(
+        "\nA stand-in for AWS is running. Paste these lines into another terminal, then use deploy and teardown there."
+    )
     out.talk("Ctrl-C ends it, and everything in it is gone.")
 
 

@@ -23,7 +23,9 @@ def show(done: Teardown) -> None:
         out.data("")
         out.data("Nothing was deleted: this is a dry run.")
         return
-    out.data(f"{paint(clean(done.agent), 'bold')}: {count(len(done.deleted), 'resource')} deleted, none of them remains")
+    out.data(
+        f"{paint(clean(done.agent), 'bold')}: {count(len(done.deleted), 'resource')} deleted, none of them remains"
+    )
     for name in done.kept:
         out.data(f"  kept: {clean(name)}")
 

@@ -49,9 +49,7 @@ def columns(rows: Sequence[Sequence[str]], *, indent: int = 2) -> list[str]:
     """Rows as aligned columns, two blanks apart, nothing after the last."""
     cells = [[clean(cell) for cell in row] for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
-    return [
-        (" " * indent + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True))).rstrip() for row in cells
-    ]
+    return [(" " * indent + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True))).rstrip() for row in cells]
 
 
 def duration(seconds: float) -> str:

@@ -117,9 +117,9 @@ class Run:
 
     def in_grace(self) -> bool:
         """Whether "not found" may still be a delay in the cloud: within the grace time of the create or its intent."""
-        if self._since is None:
-            return self.elapsed_s() < GRACE_S
-        return (self.clock.now() - self._since).total_seconds() < GRACE_S
+        age = None if self._since is None else (self.clock.now() - self._since).total_seconds()
+        # A time in the future was written by a machine whose clock differs: count from the start of this step then.
+        return (self.elapsed_s() if age is None or age < 0 else age) < GRACE_S
 
     def _deadline(self) -> float:
         overall = self.shared.deadline

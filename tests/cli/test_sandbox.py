@@ -1,0 +1,51 @@
+"""`sandbox` and `demo`, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from .conftest import Run, command_of, variables
+
+
+def test_sandbox_prints_exports_and_other_processes_can_deploy_into_it(run_process: Run, agent_file: Path) -> None:
+    server = subprocess.Popen(
+        command_of("sandbox"), env=variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    try:
+        exports: dict[str, str] = {}
+        while "AWS_SECURITY_GROUPS" not in exports:
+            export, _, rest = server.stdout.readline().partition(" ")
+            assert export == "export"
+            name, _, value = shlex.split(rest)[0].partition("=")
+            exports[name] = value
+        outcome = run_process("plan", agent_file, "--preflight", env=exports)
+        assert outcome.code == 0, outcome.err
+        assert "Checked against the cloud: no problems." in outcome.out
+    finally:
+        server.send_signal(signal.SIGINT)
+        _, err = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert "Ctrl-C ends it" in err
+    assert "Traceback" not in err
+
+
+def test_a_taken_port_is_an_error_of_ours(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        outcome = run("sandbox", "--port", str(taken.getsockname()[1]))
+    assert outcome.code == 2
+    assert "choose another --port" in outcome.err
+
+
+def test_the_demo_holds_all_it_promises(run_process: Run, tmp_path: Path) -> None:
+    outcome = run_process("demo", "--json", env={"TMPDIR": str(tmp_path)})
+    assert outcome.code == 0, outcome.text
+    assert outcome.document["ok"] is True
+    assert len(outcome.document["checks"]) >= 12
+    assert all(json.loads(line)["event"] for line in outcome.err.splitlines())
+    assert list(tmp_path.iterdir()) == []

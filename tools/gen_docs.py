@@ -1,0 +1,58 @@
+"""Writes docs/cli.md from the `--help` of every command; with `--check` only says whether it is up to date."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from agentbreeder_cli.app import COMMANDS, cli
+
+TARGET = Path(__file__).parent.parent / "docs" / "cli.md"
+WIDTH = 80
+HEAD = """\
+# Commands
+
+This page is what `--help` prints; `make docs` writes it anew, and a test compares.
+
+Data goes to stdout, talk to stderr. With `--json` stdout is exactly one JSON document, also when something fails:
+`{"error": {"code", "summary", "detail", "hint", "problems", "notes"}}`; `deploy` and `teardown` then write their events
+to stderr, one JSON object per line. `NO_COLOR` turns colours off. Exit codes and every error: [errors.md](errors.md).
+
+On Ctrl-C or SIGTERM the first signal stops in good order: no new steps, everything recorded, exit code 130 (143 for
+SIGTERM). A second one leaves at once, which is safe too, because every step is on disk before it is asked of the cloud.
+"""
+
+
+def page() -> str:
+    """The whole of docs/cli.md."""
+    root = click.Context(cli, info_name="agentbreeder", terminal_width=WIDTH, **cli.context_settings)
+    parts = [HEAD, _section("agentbreeder", cli.get_help(root))]
+    for name in COMMANDS:
+        command = cli.get_command(root, name)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=root, terminal_width=WIDTH)
+        parts.append(_section(f"agentbreeder {name}", command.get_help(context)))
+    return "\n".join(parts)
+
+
+def _section(title: str, text: str) -> str:
+    lines = "\n".join(line.rstrip() for line in text.splitlines())
+    return f"## {title}\n\n```text\n{lines}\n```\n"
+
+
+def main() -> int:
+    """0 when written or up to date."""
+    wanted = page()
+    if "--check" not in sys.argv[1:]:
+        TARGET.write_text(wanted, encoding="utf-8")
+        return 0
+    if TARGET.exists() and TARGET.read_text(encoding="utf-8") == wanted:
+        return 0
+    print("docs/cli.md differs from --help; run: make docs", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
