@@ -11,9 +11,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
+# A half-made environment (an interrupted run, a Python without ensurepip) has no pip and is made anew.
 $(READY): pyproject.toml constraints.txt
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "setting up $(VENV) (once; about a minute)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
+	@echo "setting up $(VENV) (once; about a minute)" >&2
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
@@ -23,11 +25,11 @@ demo: $(READY) ## deploy, crash, resume and tear down against a local stand-in f
 test: $(READY) ## the whole test suite (two processes)
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-check: $(READY) ## lint, format, types, layers, file lengths, generated docs
+check: $(READY) ## lint, format, types, layers, file and function lengths, generated docs
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@PYTHONPATH=core:resolver:state:provisioners:runtime:service:cli:sandbox $(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/check_lengths.py
 	@$(BIN)/python tools/gen_docs.py --check
 
@@ -37,5 +39,6 @@ bench: $(READY) ## the benchmarks (ratios and medians)
 docs: $(READY) ## write docs/cli.md anew from --help
 	@$(BIN)/python tools/gen_docs.py
 
-clean: ## remove the virtual environment and caches
+clean: ## remove the virtual environment, caches and builds
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,9 +4,10 @@
 references into that cloud's vault.
 
 How `dotenv` quotes: a value of harmless characters stands bare, which every reader takes literally (`sh`, docker's
-`--env-file`, compose, python-dotenv). Anything else is quoted for a POSIX shell, which compose and python-dotenv read
-the same way; docker's own `--env-file` knows no quotes and keeps them, so for such values use compose, or a shell. A
-value that holds both a single quote and one of ``$ ` " \\`` is exact in a shell only.
+`--env-file`, compose, python-dotenv); connection URLs nearly always do. Anything else is quoted for a POSIX shell, in
+the one way that compose and python-dotenv read alike. Two limits are theirs: docker's `--env-file` knows no quotes and
+keeps them, and python-dotenv replaces `${X}` even inside single quotes unless told `interpolate=False`. A value that
+needs both kinds of quote (a single quote or a closing backslash beside one of ``$ ` "``) is exact in a shell only.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .results import Environment
 
 _BARE = re.compile(r"[A-Za-z0-9_./:@%+,=?-]*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LIVE_IN_DOUBLE_QUOTES = frozenset('$`"\\')
+_LIVE_IN_DOUBLE_QUOTES = frozenset('$`"')
 _UNWRITABLE = {"\n": "a line break", "\r": "a carriage return", "\0": "a NUL"}
 _VERSIONED_REFERENCE = re.compile(r"(?:projects/[^/]+/)?(?:secrets/)?(?P<name>[^/]+)(?:/versions/(?P<version>[^/]+))?")
 
@@ -156,10 +157,11 @@ def _assignment(name: str, value: str) -> str:
 def _quoted(value: str) -> str:
     if _BARE.fullmatch(value):
         return value
-    if "'" not in value:
+    # Readers other than a shell take a backslash before a quote, or before a backslash, as an escape.
+    if "'" not in value and "\\\\" not in value and not value.endswith("\\"):
         return f"'{value}'"
     if not _LIVE_IN_DOUBLE_QUOTES & set(value):
-        return f'"{value}"'
+        return '"' + value.replace("\\", "\\\\") + '"'
     return "'" + value.replace("'", "'\\''") + "'"
 
 

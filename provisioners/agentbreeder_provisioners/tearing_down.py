@@ -115,6 +115,8 @@ def _locked(
         remaining=tuple(r for r in recorder.record.resources if r.step_id in {p.step_id for p in report.planned}),
         kept=tuple(sorted(kept)),
     )
+    if kept:
+        recorder.finish(kept=(*recorder.record.kept, *sorted(kept)))
     if done.remaining:
         _raise_incomplete(done, outcome)
     if not recorder.record.resources:

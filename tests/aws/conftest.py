@@ -8,14 +8,6 @@ import botocore.loaders
 import pytest
 
 from agentbreeder_sandbox.aws.server import AwsSandbox
-from agentbreeder_sandbox.aws.world import Durations
-from agentbreeder_sandbox.clocks import VirtualClock
-
-
-@pytest.fixture(scope="session")
-def running_sandbox() -> Iterator[AwsSandbox]:
-    with AwsSandbox(VirtualClock()) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,10 +20,6 @@ def shared_service_models() -> Iterator[None]:
 
 
 @pytest.fixture
-def sandbox(running_sandbox: AwsSandbox, monkeypatch: pytest.MonkeyPatch) -> AwsSandbox:
-    running_sandbox.reset(clock=VirtualClock(), durations=Durations())
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_CONFIG_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in running_sandbox.env().items():
-        monkeypatch.setenv(name, value)
-    return running_sandbox
+def sandbox(aws_sandbox: AwsSandbox) -> AwsSandbox:
+    """The plugin's own fixture: one server per process, an empty account per test."""
+    return aws_sandbox

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from agentbreeder_core.errors import AuthError, PreflightFailed, ResourceFailed, StepTimeout
 from agentbreeder_core.secret import PASSWORD_LENGTH, new_password
-from agentbreeder_provisioners import plan
+from agentbreeder_provisioners import deploy, environment, plan
 from agentbreeder_provisioners.aws.names import base_name
 from agentbreeder_resolver import BackendUrl
 from agentbreeder_resolver.url_build import make_postgres_url
@@ -137,7 +138,7 @@ def test_c05_throttled_polls_are_waited_out_and_the_interval_grows(sandbox: AwsS
         write_agent(tmp_path, SCENARIOS["postgres"]),
         on_event=lambda e: waits.append(e.elapsed_s) if type(e).__name__ == "StepWaiting" else None,  # type: ignore[attr-defined]
     )
-    gaps = [b - a for a, b in zip(waits, waits[1:], strict=False)]
+    gaps = [b - a for a, b in itertools.pairwise(waits)]
     assert gaps[-1] > gaps[0]
 
 
@@ -190,8 +191,6 @@ def test_c10_a_network_that_cannot_work_is_refused_before_anything_is_made(
     network: dict[str, Any] = {**sandbox.network_env(), "AWS_VPC_SUBNETS": ",".join(subnets(sandbox))}
     sandbox.on_call(None)
     with pytest.raises(PreflightFailed) as caught:
-        from agentbreeder_provisioners import deploy
-
         deploy(path, clock=sandbox.clock, network_env=network)
     problem = next(p for p in caught.value.problems if p.code == code)
     assert creates(sandbox) == []
@@ -202,15 +201,11 @@ def test_c10_a_network_that_cannot_work_is_refused_before_anything_is_made(
 
 
 def test_c10_blanks_and_trailing_commas_in_the_list_do_no_harm(sandbox: AwsSandbox, tmp_path: Path) -> None:
-    from agentbreeder_provisioners import deploy
-
     network = {**sandbox.network_env(), "AWS_VPC_SUBNETS": " " + " , ".join(sandbox.subnet_ids) + " , "}
     assert deploy(write_agent(tmp_path, SCENARIOS["redis"]), clock=sandbox.clock, network_env=network).changed
 
 
 def test_c10_all_findings_of_preflight_come_at_once(sandbox: AwsSandbox, tmp_path: Path) -> None:
-    from agentbreeder_provisioners import deploy
-
     body = "memory:\n  backend: postgresql\n  provision: {instance_class: db.z9.huge}"
     network = {"AWS_VPC_SUBNETS": sandbox.subnet_ids[0], "AWS_SECURITY_GROUPS": "sg-00000000000000000"}
     with pytest.raises(PreflightFailed) as caught:
@@ -241,8 +236,6 @@ def test_c11_team_and_region_are_part_of_the_name_and_it_never_changes() -> None
 
 
 def test_f11_odd_agent_names_each_get_their_own_working_secret(sandbox: AwsSandbox, tmp_path: Path) -> None:
-    from agentbreeder_provisioners import environment
-
     urls = set()
     for n, name in enumerate(["My_Agent.v2", "a-b", "a_b", "n" * 130]):
         do_deploy(sandbox, write_agent(tmp_path / str(n), SCENARIOS["postgres"], name=name))
@@ -342,7 +335,7 @@ def test_a_second_deploy_says_no_changes_and_only_reads(sandbox: AwsSandbox, tmp
 def test_a_changed_request_for_what_exists_is_refused_and_changes_nothing(sandbox: AwsSandbox, tmp_path: Path) -> None:
     do_deploy(sandbox, write_agent(tmp_path, SCENARIOS["postgres"]))
     path = write_agent(tmp_path, "memory: {backend: postgresql, provision: {storage_gib: 50}}")
-    with pytest.raises(Exception, match="storage_gib 20.*50"):
+    with pytest.raises(Exception, match=r"storage_gib 20.*50"):
         do_deploy(sandbox, path)
 
 

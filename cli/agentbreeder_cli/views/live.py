@@ -82,9 +82,11 @@ class LiveRows:
             self._live.start()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        table = Table.grid(padding=(0, 1))
+        # Fixed widths for all but the last column: a long note must never squeeze the names and times.
+        longest = max(map(len, self._rows), default=0)
+        table = Table.grid(padding=(0, 1), expand=True)
         table.add_column(width=1)
-        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, min_width=longest)
         table.add_column(justify="right", no_wrap=True, min_width=7)
         table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         now = self._clock.monotonic()

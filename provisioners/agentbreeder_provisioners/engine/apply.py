@@ -124,7 +124,7 @@ class Applier:
             found = None if known_absent else kind.find(target, run)
             known_absent = False
             if found and found.state == "deleting":
-                self._must_be_ours(target, found.tags)
+                # Whoever's it was: nothing is done to it, the name becomes free when it is gone.
                 kind.wait_gone(replace(target, physical_id=found.physical_id), run)
                 found = None
             if found and found.state == "present":

@@ -71,6 +71,8 @@ class _Look:
                 self.survey.missing.append(step)
             elif not made and found is None:
                 self.survey.absent.add(step.id)
+        elif found.state == "deleting" and not found.tags:
+            return  # tags of a dying resource cannot be read; nothing is done to it but waiting until it is gone
         elif found.state != "scheduled" and not self._owner.owns(found.tags):
             lineage = same_agent(self._owner, found.tags)
             if lineage:

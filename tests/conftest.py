@@ -1,0 +1,28 @@
+"""What holds for every test: no network beyond this machine, and nothing of the developer's own cloud set-up.
+
+Sockets are limited to loopback by pytest-socket (`addopts` in pyproject.toml). The variables and the home folder are
+for what a socket block cannot see: child processes, and credentials that would silently change a test's outcome.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+_OURS = ("AGENTBREEDER_", "AWS_", "AZURE_", "GOOGLE_", "GCP_", "CLOUDSDK_")
+_OF_THE_TERMINAL = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def a_machine_without_clouds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An empty home folder, no cloud variables, no proxies, and no look-up of credentials on a metadata server."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(_OURS) or name in _OF_THE_TERMINAL or name.upper() in _PROXIES:
+                patch.delenv(name)
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        yield
