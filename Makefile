@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test matrix check bench docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -24,6 +24,9 @@ demo: $(READY) ## deploy, crash, resume and tear down against a local stand-in f
 
 test: $(READY) ## the whole test suite (two processes)
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+matrix: $(READY) ## every fault at every call and save in every scenario (about ten minutes), printing the points
+	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -s -n 2 --dist worksteal tests/aws/test_kill_matrix.py
 
 check: $(READY) ## lint, format, types, layers, file and function lengths, generated docs
 	@$(BIN)/ruff check .

@@ -14,7 +14,7 @@ from agentbreeder_resolver.plan_types import MemoryPlan
 from agentbreeder_state.record import AgentRecord
 from agentbreeder_state.store import StateStore
 
-from .adopting import lineage_to_use
+from .adopting import lineage_to_use, settle_lineage
 from .checking import Preflight, preflight_for
 from .clouds import cloud_named
 from .engine.apply import Applier
@@ -96,11 +96,13 @@ def _locked(
     if checked:
         result = _judged(result, checked, options)
         steps = [replace(s, name=checked.seen.renamed.get(s.id, s.name)) for s in steps]
+    if result.changes and options.approve and not options.approve(result):
+        raise ConfirmationNeeded("not approved; nothing was changed")
+    if state is None or state.lineage != lineage:
+        lineage = settle_lineage(store, lineage, adopted=options.adopt)
     recorder = Recorder(store, _base_record(project, memory_plan, record, checked), lineage, shared.clock)
     if checked and checked.seen.missing:
         forget_missing(recorder, steps, checked.seen.missing, options.recreate_missing)
-    if result.changes and options.approve and not options.approve(result):
-        raise ConfirmationNeeded("not approved; nothing was changed")
     changed = _run(memory_plan, steps, recorder, shared, checked, lineage) if checked else False
     return _finish(memory_plan, steps, recorder, result, shared, changed)
 

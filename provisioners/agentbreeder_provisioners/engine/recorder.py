@@ -64,9 +64,7 @@ class Recorder:
 
     def _merge(self, state: InfraState, record: AgentRecord) -> InfraState:
         if state.lineage != self._lineage:
-            if state.serial or state.agents:
-                raise StateConflict(f"{self._store.location}: the lineage changed during this run")
-            state = replace(state, lineage=self._lineage)
+            raise StateConflict(f"{self._store.location}: the lineage changed during this run")
         if state.agents.get(record.agent) != self._saved:
             raise StateConflict(
                 f"{self._store.location}: agent {record.agent!r} was changed by another run during this one"
