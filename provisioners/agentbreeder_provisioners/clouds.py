@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agentbreeder_core.errors import ConfigError
 from agentbreeder_resolver.plan_types import MANAGED_CLOUDS
 
 from .aws.cloud import AwsCloud
-from .engine.wiring import Cloud
+
+if TYPE_CHECKING:
+    from .engine.wiring import Cloud
 
 CLOUDS: dict[str, Cloud] = {"aws": AwsCloud()}
 

@@ -13,9 +13,7 @@ from agentbreeder_core.secret import Secret
 from agentbreeder_resolver.plan_types import MemoryPlan
 from agentbreeder_state.record import AgentRecord, Resource
 
-from .checking import Preflight, preflight_for
 from .clouds import CLOUDS
-from .engine.run import Emitter, Shared
 from .engine.steps import Step, changed_inputs, in_order
 from .project import Project, or_system, same_place, strictly
 from .results import Change, PlannedStep, PlanResult
@@ -45,11 +43,14 @@ def plan(
     result = planned(memory_plan, record)
     if not preflight or not result.steps:
         return result
+    from .checking import preflight_for
+    from .engine.run import Emitter, Shared
+
     time = or_system(clock)
     cancel = threading.Event()
     shared = Shared(clock=time, cancel=cancel, emit=Emitter(None, time), secrets=secrets_of(memory_plan))
     lineage = state.lineage if state else ""
-    checked: Preflight = preflight_for(memory_plan, steps_of(memory_plan), record, shared, lineage)
+    checked = preflight_for(memory_plan, steps_of(memory_plan), record, shared, lineage)
     if checked.problems:
         raise PreflightFailed(problems=checked.problems)
     findings = strictly((*result.findings, *checked.findings), strict)

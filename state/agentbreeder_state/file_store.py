@@ -10,14 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-from filelock import FileLock, Timeout
-
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import LockHeld, StateConflict, StateError
 from agentbreeder_core.version import __version__
 
 from .format import decode, encode
-from .lock import AgentLock
 from .record import InfraState
 
 FOLDER, FILE = ".agentbreeder", "infra-state.json"
@@ -102,11 +99,15 @@ class FileStateStore:
         self, agent: str, *, what: str, clock: Clock, wait_s: float = 0.0, cancel: threading.Event | None = None
     ) -> AbstractContextManager[None]:
         """See `StateStore.lock`: an operating-system lock, released by the kernel when its holder dies."""
+        from .lock import AgentLock
+
         self._prepare()
         return AgentLock(self._folder / "locks", agent).held(what=what, clock=clock, wait_s=wait_s, cancel=cancel)
 
     def unlock(self, agent: str, *, force: bool) -> str:
         """See `StateStore.unlock`."""
+        from .lock import AgentLock
+
         return AgentLock(self._folder / "locks", agent).clear(force=force)
 
     def _prepare(self) -> None:
@@ -124,6 +125,8 @@ class FileStateStore:
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
+        from filelock import FileLock, Timeout  # here: a plan reads state and locks nothing
+
         self._prepare()
         lock = FileLock(self._folder / f"{FILE}.lock", mode=0o600, thread_local=False)
         try:

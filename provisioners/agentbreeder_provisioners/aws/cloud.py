@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import CloudError
 from agentbreeder_core.secret import Secret
 from agentbreeder_resolver.plan_types import MemoryPlan
 
-from ..engine.kinds import Kind
 from ..engine.steps import Step
-from ..engine.wiring import Checks, EnvSource
-from .clients import AwsClients
-from .kinds import kinds_for
-from .kinds.vault import read_secret
-from .preflight import check
 from .steps import env_sources, steps_for
+
+if TYPE_CHECKING:
+    from ..engine.kinds import Kind
+    from ..engine.sources import EnvSource
+    from ..engine.wiring import Checks
+    from .clients import AwsClients
 
 
 class AwsProvider:
@@ -32,14 +33,20 @@ class AwsProvider:
 
     def kinds(self) -> Mapping[str, Kind]:
         """The AWS kinds."""
+        from .kinds import kinds_for
+
         return kinds_for(self._aws)
 
     def check(self, plan: MemoryPlan) -> Checks:
         """See `aws.preflight`."""
+        from .preflight import check
+
         return check(self._aws, plan)
 
     def reveal(self, reference: Mapping[str, str]) -> Secret:
         """Reads the secret; needs secretsmanager:GetSecretValue."""
+        from .kinds.vault import read_secret
+
         values = read_secret(self._aws, reference["ref"])
         if reference["key"] not in values:
             raise CloudError(f"{reference['ref']} has no key {reference['key']!r} yet", hint="agentbreeder deploy")
@@ -59,6 +66,8 @@ class AwsCloud:
 
     def open(self, *, region: str, clock: Clock, cancel: threading.Event, secrets: Mapping[str, Secret]) -> AwsProvider:
         """Makes no call yet; boto3 is imported at the first one."""
+        from .clients import AwsClients
+
         return AwsProvider(AwsClients(region, clock, cancel, secrets.values()))
 
     def orphan_hint(self, agent: str, region: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentbreeder_resolver.plan_types import MemoryPlan, PostgresStore, RedisStore
 
+from ..engine.sources import EnvSource
 from ..engine.steps import PREFLIGHT, Ref, Step
-from ..engine.wiring import EnvSource
 from .names import base_name, secret_name
 
 USERNAME = "agentbreeder"  # 1-16 letters; `admin` and `rdsadmin` are refused, `pg_*` is reserved (facts, section 3)

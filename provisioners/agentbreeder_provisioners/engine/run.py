@@ -69,6 +69,8 @@ class Run:
         self.started = shared.clock.monotonic()
         self._step_deadline = self.started + timeout_s
         self._since = since
+        # Seeded by the name: many agents do not poll in step, and one run repeated waits the same.
+        self._jitter = random.Random(f"{name}/{step}")
 
     @property
     def clock(self) -> Clock:
@@ -102,7 +104,7 @@ class Run:
             answer = self._ask(check)
             if not isinstance(answer, NotYet):
                 return answer
-            self.pause(interval * random.uniform(0.85, 1.15), answer.note)
+            self.pause(interval * self._jitter.uniform(0.85, 1.15), answer.note)
             interval = min(LAST_POLL_S, interval * POLL_GROWTH)
 
     def _ask(self, check: Callable[[], T | NotYet]) -> T | NotYet:

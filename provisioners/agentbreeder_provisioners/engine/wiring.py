@@ -1,4 +1,4 @@
-"""How a cloud tells the engine where the container's values come from, and what a cloud must offer at all."""
+"""What a cloud must offer: its steps, its checks, its kinds. The seam between the use-cases and each cloud's folder."""
 
 from __future__ import annotations
 
@@ -13,16 +13,8 @@ from agentbreeder_core.secret import Secret
 from agentbreeder_resolver.plan_types import Finding, MemoryPlan
 
 from .kinds import Kind
+from .sources import EnvSource
 from .steps import Step
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvSource:
-    """The output of a ready step that holds a value (`secret` False) or a vault reference (`secret` True)."""
-
-    step: str
-    output: str
-    secret: bool
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,0 +1,23 @@
+"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|resolve|makespan|saves]`."""
+
+from __future__ import annotations
+
+import sys
+
+from makespan import makespan
+from resolve_speed import resolve_speed
+from saves import saves
+from startup import startup
+
+BENCHMARKS = {"startup": startup, "resolve": resolve_speed, "makespan": makespan, "saves": saves}
+
+
+def main() -> None:
+    """Run the ones named on the command line, or all."""
+    for name in sys.argv[1:] or BENCHMARKS:
+        print(f"== {name}")
+        BENCHMARKS[name]()
+
+
+if __name__ == "__main__":
+    main()
