@@ -55,7 +55,9 @@ def deploy_agent(aws_sandbox: AwsSandbox, tmp_path: Path) -> Iterator[Callable[.
     deployed: list[tuple[str, Path]] = []
 
     def run(source: str | Path, **options: Any) -> Deployment:
-        path = Path(source) if isinstance(source, Path) or "\n" not in source else _write(tmp_path, source, len(deployed))
+        path = (
+            Path(source) if isinstance(source, Path) or "\n" not in source else _write(tmp_path, source, len(deployed))
+        )
         folder = Path(options.setdefault("project_dir", tmp_path / f"project-{len(deployed)}"))
         result = deploy(path, clock=aws_sandbox.clock, network_env=aws_sandbox.network_env(), **options)
         deployed.append((result.planned.plan.agent, folder))
