@@ -85,12 +85,13 @@ class AwsClients:
 
     def _once(self, method: Callable[..., Any], params: Mapping[str, Any]) -> Any:
         from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.parsers import ResponseParserError  # a gateway's HTML page; not a BotoCoreError
 
         try:
             return method(**params)
         except ClientError as e:
             raise self._translated(e) from e
-        except BotoCoreError as e:
+        except (BotoCoreError, ResponseParserError) as e:
             raise _local_error(e) from e
 
     def _translated(self, error: Any) -> CloudError:
