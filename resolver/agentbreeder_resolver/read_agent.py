@@ -26,6 +26,8 @@ KB_KEYS = ("ref", "backend_url", "name", "type", "description", "top_k", "collec
 DEPLOY_KEYS = ("cloud", "region", "env_vars", "secrets")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
 REGION = re.compile(r"[a-z0-9][a-z0-9-]*", re.ASCII)
+# What AWS accepts in a tag's value, the narrowest of what a team's name ends up in.
+TEAM = re.compile(r"[\w .:/=+@-]{0,200}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # Keys of ours that would be silently lost in these places, with the place where they belong.
 _MISPLACED_TOP = {
@@ -68,7 +70,7 @@ def load_agent_spec(path: Path) -> AgentSpec:
         file=str(path),
         name=_name(top),
         version=top.text("version", exact_numbers=True) or "",
-        team=top.text("team") or "",
+        team=_team(top),
         cloud=cloud,
         region=region,
         memory=_memory(top.section("memory"), cloud),
@@ -105,6 +107,14 @@ def _name(top: Section) -> str:
         message = "name must be 1 to 200 letters, digits, '.', '_' or '-', and start with a letter or digit"
         top.problems.add("BAD_NAME", message, top.node_of("name"), "name")
     return name or ""
+
+
+def _team(top: Section) -> str:
+    team = top.text("team") or ""
+    if not TEAM.fullmatch(team):
+        message = "team may hold letters, digits, blanks and . : / = + @ _ -, 200 at most: it becomes a tag"
+        top.problems.add("BAD_TEAM", message, top.node_of("team"), "team")
+    return team
 
 
 def _target(deploy: Section | None, problems: Problems) -> tuple[Cloud, str]:

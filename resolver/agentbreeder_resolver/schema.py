@@ -37,7 +37,7 @@ def agent_schema() -> dict[str, Any]:
             {
                 "name": {**_TEXT, "pattern": f"^{NAME.pattern}$", "description": "The agent's name."},
                 "version": {"type": ["string", "number"]},
-                "team": _TEXT,
+                "team": {**_TEXT, "maxLength": 200},
                 "memory_config": {**_TEXT, "description": "A named config from memory.yaml."},
                 "memory": _memory(),
                 "knowledge_bases": {"type": ["array", "null"], "items": _knowledge_base()},

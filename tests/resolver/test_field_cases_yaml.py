@@ -201,3 +201,8 @@ access: {visibility: team, allowed_callers: [team:engineering], require_approval
     plan = resolved(text)
     assert [s.uses for s in plan.provisioned()] == [("knowledge_base:kb/return-policy",)]
     assert list(plan.secret_env) == ["KB_PGVECTOR_DSN"]
+
+
+@pytest.mark.parametrize("team", ["R&D", "a" * 201, "x\\ty"])
+def test_a_team_that_cannot_be_a_tag_is_refused_before_anything_is_made(refused: Refused, team: str) -> None:
+    assert refused(f'name: a\nteam: "{team}"\n').problems[0].code == "BAD_TEAM"

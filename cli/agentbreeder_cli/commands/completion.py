@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from ..options import debug_option
+from ..mode import Mode
+from ..options import common_options
 
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@debug_option
+@common_options
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script for your shell.
@@ -27,4 +28,9 @@ def command(ctx: click.Context, shell: str) -> None:
     found = get_completion_class(shell)
     assert found is not None, "the choices above are click's own"
     variable = "_" + program.replace("-", "_").upper() + "_COMPLETE"
-    out.data(found(root.command, {}, program, variable).source().strip())
+    script = found(root.command, {}, program, variable).source().strip()
+    mode = ctx.find_object(Mode)
+    if mode is not None and mode.json:
+        out.document({"shell": shell, "script": script})
+    else:
+        out.data(script)
