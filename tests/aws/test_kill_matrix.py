@@ -34,11 +34,23 @@ NEVER = 10**9
 FULL = bool(os.environ.get("FULL_MATRIX"))
 """`make matrix` runs every scenario against every fault. `make test` keeps every kind of fault, and every step at least
 once: `both` has all the steps of the other scenarios, the rows left out only repeat them."""
-DEATH_ROWS = [(s, d) for s in SCENARIOS for d in DEATHS if FULL or s == "both" or d == "after a call"]
+DEATH_ROWS = (
+    [(s, d) for s in SCENARIOS for d in DEATHS]
+    if FULL
+    else [
+        ("both", "before a call"),
+        ("both", "after a call"),
+        ("postgres", "before a save"),
+        ("postgres", "after a save"),
+        ("redis", "before a save"),
+        ("redis", "after a save"),
+        ("shared", "after a call"),
+    ]
+)
 FAULT_ROWS = (
     [(s, f) for s in SCENARIOS for f in NETWORK_FAULTS]
     if FULL
-    else [("both", "the reply is lost"), ("redis", "the request is lost"), ("postgres", "throttled")]
+    else [("both", "the reply is lost"), ("redis", "the request is lost"), ("redis", "throttled")]
 )
 GONE_ROWS = (
     [(s, after) for s in SCENARIOS for after in (False, True)] if FULL else [("redis", False), ("postgres", True)]

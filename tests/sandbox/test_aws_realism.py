@@ -142,17 +142,20 @@ def test_a_cut_connection_is_seen_by_the_sdk_and_applied_or_not(
     assert aws_sandbox.calls[-1].operation == "CreateSecret"
 
 
-@pytest.mark.parametrize("service", ["rds", "ec2", "secretsmanager", "elasticache"])
-def test_a_refusal_has_the_shape_of_each_services_errors(aws_sandbox: AwsSandbox, service: str) -> None:
+@pytest.mark.parametrize(
+    ("service", "ask"),
+    [
+        ("rds", lambda c: c.describe_db_instances),
+        ("ec2", lambda c: c.describe_vpcs),
+        ("secretsmanager", lambda c: c.list_secrets),
+        ("elasticache", lambda c: c.describe_replication_groups),
+    ],
+)
+def test_a_refusal_has_the_shape_of_each_services_errors(
+    aws_sandbox: AwsSandbox, service: str, ask: Callable[[Any], Callable[..., Any]]
+) -> None:
     aws_sandbox.on_call(lambda call: Fault(kind="reject", code="Throttling", message="Rate exceeded"))
-    client = boto3.client(service, config=ONCE)
-    calls = {
-        "rds": client.describe_db_instances,
-        "ec2": client.describe_vpcs,
-        "secretsmanager": client.list_secrets,
-        "elasticache": client.describe_replication_groups,
-    }
-    assert refused(calls[service]) == "Throttling"
+    assert refused(ask(boto3.client(service, config=ONCE))) == "Throttling"
 
 
 def test_the_users_fixture_deploys_text_and_cleans_up(deploy_agent: Callable[..., Deployment]) -> None:
