@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,14 @@ from pathlib import Path
 import boto3
 import pytest
 
-from agentbreeder_core.errors import AuthError, Interrupted, ProtectionOn, StateMissing, TeardownIncomplete
+from agentbreeder_core.errors import (
+    AuthError,
+    Interrupted,
+    ProtectionOn,
+    ResourceFailed,
+    StateMissing,
+    TeardownIncomplete,
+)
 from agentbreeder_core.events import Event, StepWaiting
 from agentbreeder_provisioners import status, teardown
 from agentbreeder_sandbox.aws.http import ApiCall, Fault
@@ -226,3 +234,38 @@ def test_credentials_that_expire_during_teardown_keep_the_record(sandbox: AwsSan
     sandbox.on_call(None)
     do_teardown(sandbox, tmp_path)
     assert standing(sandbox) == before
+
+
+def test_a_failed_database_of_which_no_snapshot_can_be_taken_says_so_and_goes_without_one(
+    sandbox: AwsSandbox, tmp_path: Path
+) -> None:
+    before = standing(sandbox)
+    sandbox.world.fail_next["rds"] = "failed"
+    with pytest.raises(ResourceFailed):
+        do_deploy(sandbox, write_agent(tmp_path, SCENARIOS["postgres"]))
+    with pytest.raises(TeardownIncomplete, match="no final snapshot"):
+        do_teardown(sandbox, tmp_path, final_snapshot=True)
+    assert do_teardown(sandbox, tmp_path).kept == ()
+    assert standing(sandbox) == before
+
+
+def test_a_snapshot_once_asked_for_is_taken_by_the_rerun_too(sandbox: AwsSandbox, tmp_path: Path) -> None:
+    do_deploy(sandbox, write_agent(tmp_path, SCENARIOS["postgres"]))
+    sandbox.on_call(refuse("DeleteDBInstance", "AccessDenied"))
+    with pytest.raises(TeardownIncomplete):
+        do_teardown(sandbox, tmp_path, final_snapshot=True)
+    sandbox.on_call(None)
+    assert len(do_teardown(sandbox, tmp_path).kept) == 1
+
+
+def test_every_text_sent_to_ec2_keeps_to_the_characters_it_allows(sandbox: AwsSandbox, tmp_path: Path) -> None:
+    do_deploy(sandbox, write_agent(tmp_path, SCENARIOS["both"]))
+    groups = boto3.client("ec2").describe_security_groups(
+        Filters=[{"Name": "tag:managed-by", "Values": ["agentbreeder"]}]
+    )
+    texts = [g["Description"] for g in groups["SecurityGroups"]]
+    for group in groups["SecurityGroups"]:
+        for rule in group["IpPermissions"]:
+            texts += [pair["Description"] for pair in rule["UserIdGroupPairs"]]
+    assert len(texts) == 4
+    assert all(re.fullmatch(r"[A-Za-z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}", t) for t in texts)

@@ -28,6 +28,8 @@ _FAILED = frozenset(
     }
 )
 
+_NO_SNAPSHOT = frozenset({"failed", "incompatible-restore", "incompatible-network"})
+
 
 class DbInstance(SimpleKind):
     """Inputs: see `aws.steps`. Outputs: `host`, `port`, `database`, `engine_version`; `final_snapshot` at teardown."""
@@ -124,7 +126,18 @@ class DbInstance(SimpleKind):
         if run.shared.final_snapshot and not outputs.get("final_snapshot"):
             base = f"{target.name}-final-{run.clock.now():%Y%m%d%H%M%S}"
             outputs["final_snapshot"] = self._free_snapshot_name(base)
+        if outputs.get("final_snapshot") and self._describe(target)["DBInstanceStatus"] in _NO_SNAPSHOT:
+            self._without_snapshot(target, run, outputs)
         return outputs
+
+    def _without_snapshot(self, target: Target, run: Run, outputs: dict[str, Any]) -> None:
+        """In these states RDS deletes only without a snapshot: said once, and done when it is not asked for again."""
+        if run.shared.final_snapshot:
+            raise CloudError(
+                f"{target.step_id}: {target.name} is in a state in which RDS takes no final snapshot",
+                hint="agentbreeder teardown without --final-snapshot deletes it, with its automated backups",
+            )
+        outputs.pop("final_snapshot")
 
     def delete(self, target: Target, run: Run) -> None:
         """Deletes the automated backups too; a final snapshot, when asked for, stays and is reported."""

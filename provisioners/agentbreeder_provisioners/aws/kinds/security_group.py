@@ -53,7 +53,7 @@ class SecurityGroup(SimpleKind):
             "IpProtocol": "tcp",
             "FromPort": port,
             "ToPort": port,
-            "UserIdGroupPairs": [{"GroupId": source, "Description": "agentbreeder: the agent's own group"}],
+            "UserIdGroupPairs": [{"GroupId": source, "Description": "agentbreeder: own group of the agent"}],
         }
         try:
             self._aws.call(
