@@ -15,6 +15,7 @@ class VirtualClock:
 
     Nothing really sleeps, and parallel waits overlap as they would in real time. A thread that waits without having
     announced itself with `begin_work` counts as one busy worker while it waits.
+    Safe to use from any number of threads. Starts at `start`, the same in every run.
     """
 
     def __init__(self, start: datetime = START) -> None:
@@ -46,14 +47,18 @@ class VirtualClock:
             self._move()
 
     def advance(self, seconds: float) -> None:
-        """Let virtual time pass, as a test asks for it."""
+        """Let virtual time pass, as a test asks for it. Raises `ValueError` for time that would go backwards."""
+        if seconds < 0:
+            raise ValueError(f"time does not go backwards: {seconds}")
         with self._changed:
             self._elapsed += seconds
             self._changed.notify_all()
 
     def wait(self, cancel: threading.Event, seconds: float) -> bool:
-        """See `Clock.wait`. Costs no real time."""
+        """See `Clock.wait`. Costs no real time. A `cancel` that is set already moves nothing."""
         with self._changed:
+            if cancel.is_set():
+                return True
             wake = self._elapsed + max(0.0, seconds)
             self._wakes.append(wake)
             self._move()

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from agentbreeder_core.clock import SystemClock
 from agentbreeder_sandbox.aws.http import ApiCall, Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
@@ -78,8 +77,7 @@ def test_c16_a_stopped_deploy_goes_on_when_run_again(
 
     # Time passes, and the database the stopped run had ordered comes up.
     cloud.world.durations = AT_ONCE
-    for key, (_, then) in list(cloud.world.changes.items()):
-        cloud.world.changes[key] = (SystemClock().now(), then)
+    cloud.world.hurry()
     again = run("deploy", agent_file, "--yes")
     assert again.code == 0, again.err
     assert len(standing(cloud)["db_instances"]) == 1

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 from uuid import uuid4
+from xml.sax.saxutils import escape
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/[^/]+/([a-z0-9-]+)/aws4_request")
-_CHUNK_LIMIT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiCall:
-    """One request as it came over the wire. `index` counts from 1 since the last reset."""
+    """One request as it came over the wire. `index` counts from 1 since the last reset.
+
+    `service` is the name the request was signed for (`rds`, `ec2`, `elasticache`, `secretsmanager`, `sts`, `tagging`).
+    `params` are flat for the query protocols (`Tags.Tag.1.Key`), and the JSON document for the others.
+    """
 
     index: int
     service: str
     operation: str
+    params: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +36,11 @@ class Fault:
     """What happens to a call instead of an answer.
 
     `drop_before`: the connection breaks and nothing was applied. `drop_after`: it was applied and the reply is lost.
+    `hang`: nothing was applied and no answer comes, until the sandbox is reset or stopped.
     `reject`: refused with `code` and `message`.
     """
 
-    kind: Literal["drop_before", "drop_after", "reject"]
+    kind: Literal["drop_before", "drop_after", "hang", "reject"]
     code: str = "Throttling"
     message: str = "Rate exceeded"
     status: int = 400
@@ -44,30 +51,44 @@ Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class Front:
-    """A WSGI application around moto's. One call at a time: moto's models are not made for several threads."""
+    """A WSGI application around moto's. One call at a time: moto's models are not made for several threads.
+
+    `lock` is held while a call is applied; whoever reads or changes moto's models from outside takes it too.
+    """
 
     def __init__(self, app: Wsgi, before: Callable[[], None]) -> None:
         self._app, self._before = app, before
-        self._lock = threading.Lock()
+        self._let_go = threading.Event()
+        self.lock = threading.RLock()
         self.calls: list[ApiCall] = []
         self.on_call: Hook | None = None
 
+    def forget(self) -> None:
+        """No recorded calls, no faults, and whoever hangs is cut off."""
+        with self.lock:
+            self.calls.clear()
+            self.on_call = None
+            self._let_go.set()
+            self._let_go = threading.Event()
+
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        body = _read(environ)
-        service, operation = _named(environ, body)
-        if not operation:
-            with self._lock:
+        service, operation, params = _named(environ, _read(environ))
+        if not operation:  # not AWS: moto's own pages
+            with self.lock:
                 return list(self._app(environ, start_response))
-        with self._lock:
-            call = ApiCall(index=len(self.calls) + 1, service=service, operation=operation)
+        with self.lock:
+            call = ApiCall(index=len(self.calls) + 1, service=service, operation=operation, params=params)
             self.calls.append(call)
-            hook = self.on_call
+            hook, let_go = self.on_call, self._let_go
         fault = hook(call) if hook else None
+        if fault and fault.kind == "hang":
+            let_go.wait()
+            return _drop(environ)
         if fault and fault.kind == "drop_before":
             return _drop(environ)
         if fault and fault.kind == "reject":
             return _reject(fault, environ, start_response)
-        with self._lock:
+        with self.lock:
             self._before()
             answer = list(self._app(environ, start_response))
         return _drop(environ) if fault else answer
@@ -80,15 +101,15 @@ def _read(environ: dict[str, Any]) -> bytes:
     return body
 
 
-def _named(environ: dict[str, Any], body: bytes) -> tuple[str, str]:
+def _named(environ: dict[str, Any], body: bytes) -> tuple[str, str, Mapping[str, Any]]:
     match = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
     service = match.group(1) if match else ""
+    text = body.decode("utf-8", "replace")
     target = environ.get("HTTP_X_AMZ_TARGET", "")
     if target:
-        return service, target.rpartition(".")[2]
-    if len(body) > _CHUNK_LIMIT:
-        return service, ""
-    return service, parse_qs(body.decode("utf-8", "replace")).get("Action", [""])[0]
+        return service, target.rpartition(".")[2], json.loads(text or "{}")
+    params = dict(parse_qsl(text, keep_blank_values=True))
+    return service, params.pop("Action", ""), params
 
 
 def _drop(environ: dict[str, Any]) -> Iterable[bytes]:
@@ -99,20 +120,17 @@ def _drop(environ: dict[str, Any]) -> Iterable[bytes]:
 
 def _reject(fault: Fault, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
     request_id = str(uuid4())
+    error = f"<Code>{escape(fault.code)}</Code><Message>{escape(fault.message)}</Message>"
+    kind = "text/xml"
     if environ.get("HTTP_X_AMZ_TARGET"):
-        body = f'{{"__type": "{fault.code}", "message": "{fault.message}"}}'
+        body = json.dumps({"__type": fault.code, "message": fault.message})
         kind = "application/x-amz-json-1.1"
     elif "/ec2/" in environ.get("HTTP_AUTHORIZATION", ""):
-        body = (
-            f"<Response><Errors><Error><Code>{fault.code}</Code><Message>{fault.message}</Message></Error></Errors>"
-            f"<RequestID>{request_id}</RequestID></Response>"
-        )
-        kind = "text/xml"
+        body = f"<Response><Errors><Error>{error}</Error></Errors><RequestID>{request_id}</RequestID></Response>"
     else:
         body = (
-            f"<ErrorResponse><Error><Type>Sender</Type><Code>{fault.code}</Code><Message>{fault.message}</Message>"
-            f"</Error><RequestId>{request_id}</RequestId></ErrorResponse>"
+            f"<ErrorResponse><Error><Type>Sender</Type>{error}</Error><RequestId>{request_id}</RequestId>"
+            "</ErrorResponse>"
         )
-        kind = "text/xml"
     start_response(f"{fault.status} Refused", [("Content-Type", kind), ("x-amzn-RequestId", request_id)])
     return [body.encode()]

@@ -1,175 +1,122 @@
-"""RDS as AWS behaves and moto does not: states that take time, validation, in-use refusals, versions on offer."""
+"""RDS as AWS behaves and moto does not: states that take time, in-use refusals, versions and classes on offer."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
-from .world import ACCOUNT, Patches, World
-
-VERSIONS = {"13": "13.23", "14": "14.20", "15": "15.15", "16": "16.11", "17": "17.7", "18": "18.1"}
-CLASSES = (
-    *(f"db.t4g.{s}" for s in ("micro", "small", "medium", "large")),
-    *(f"db.t3.{s}" for s in ("micro", "small", "medium", "large")),
-    *(f"db.m7g.{s}" for s in ("large", "xlarge")),
-    *(f"db.r7g.{s}" for s in ("large", "xlarge")),
+from .rds_rules import (
+    CLASSES,
+    LIFECYCLE,
+    VERSIONS,
+    check_create,
+    check_subnet_group,
+    check_subnets_exist,
+    check_tags,
+    minor_of,
+    refusal,
 )
-_RESERVED_USERS = frozenset({"admin", "rdsadmin", "rds_superuser", "rdsrepladmin"})
-_DB_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
-_USER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,15}")
-_LIFECYCLES = (
-    None,
-    "",
-    "open-source-rds-extended-support",
-    "open-source-rds-extended-support-disabled",
-)
+from .world import ACCOUNT, Due, Patches, World
 
-
-def _error(code: str, message: str) -> Exception:
-    from moto.rds.exceptions import RDSClientError
-
-    error: Exception = RDSClientError(code, message)
-    return error
-
-
-def validate(backend: Any, kw: dict[str, Any]) -> None:
-    """What AWS refuses in CreateDBInstance and moto accepts (facts, sections 1 and 3)."""
-    password, user = kw.get("master_user_password"), str(kw.get("master_username") or "")
-    managed = kw.get("manage_master_user_password")
-    if managed and password:
-        raise _error(
-            "InvalidParameterCombination", "MasterUserPassword and ManageMasterUserPassword exclude each other."
-        )
-    if not managed and (not password or not 8 <= len(password) <= 128 or set(password) & set("/@\" '")):
-        raise _error(
-            "InvalidParameterValue",
-            "The parameter MasterUserPassword is not a valid password. Only printable ASCII characters besides "
-            "'/', '@', '\"', ' ' may be used.",
-        )
-    if user.lower() in _RESERVED_USERS or user.lower().startswith("pg_"):
-        raise _error("InvalidParameterValue", f"MasterUsername {user} cannot be used as it is a reserved word")
-    if not _USER.fullmatch(user):
-        raise _error("InvalidParameterValue", "The parameter MasterUsername is not a valid identifier.")
-    if kw.get("db_name") and not _DB_NAME.fullmatch(kw["db_name"]):
-        raise _error(
-            "InvalidParameterValue", "DBName must begin with a letter and contain only alphanumeric characters."
-        )
-    version = str(kw.get("engine_version") or "17")
-    if version not in VERSIONS and version not in VERSIONS.values():
-        raise _error("InvalidParameterCombination", f"Cannot find version {version} for postgres")
-    if kw.get("db_instance_class") not in CLASSES:
-        raise _error(
-            "InvalidParameterCombination",
-            "RDS does not support creating a DB instance with the following combination: "
-            f"DBInstanceClass={kw.get('db_instance_class')}, Engine=postgres, EngineVersion={version}.",
-        )
-    if not 20 <= int(kw.get("allocated_storage") or 0) <= 65536:
-        raise _error(
-            "InvalidParameterCombination", "Invalid storage size for engine name postgres and storage type gp3"
-        )
-    if kw.get("engine_lifecycle_support") not in _LIFECYCLES:
-        raise _error("InvalidParameterValue", "Invalid EngineLifecycleSupport.")
-    _validate_network(backend, kw)
-
-
-def _validate_network(backend: Any, kw: dict[str, Any]) -> None:
-    from moto.ec2.models import ec2_backends
-
-    name = kw.get("db_subnet_group_name")
-    group = backend.subnet_groups.get(name)
-    if name and group is None:
-        raise _error("DBSubnetGroupNotFoundFault", f"Subnet Group {name} not found.")
-    ec2 = ec2_backends[backend.account_id][backend.region_name]
-    for group_id in kw.get("vpc_security_group_ids") or ():
-        found = ec2.get_security_group_from_id(group_id)
-        if found is None:
-            raise _error("InvalidParameterValue", f"Invalid security group, groupId= {group_id}, groupName=.")
-        if group is not None and found.vpc_id != group.vpc_id:
-            raise _error(
-                "InvalidParameterCombination",
-                "The DB instance and EC2 security group are in different VPCs. "
-                f"The DB instance is in {group.vpc_id} and the EC2 security group is in {found.vpc_id}",
-            )
+_BACKING_UP = 5 / 6  # of the time that creating takes, the first backup is the last sixth
+_ONLY_SKIP = frozenset({"creating", "failed", "incompatible-restore", "incompatible-network"})
 
 
 def install(world: World, patches: Patches) -> None:
     """Patch moto's RDS backend and response classes."""
-    from moto.rds.models import DBInstance, RDSBackend
-
     _install_subnet_groups(patches)
-    _install_life_cycle(world, patches)
+    _install_create(world, patches)
+    _install_modify(world, patches)
+    _install_delete(world, patches)
+    _install_describe(world, patches)
     _install_offers(patches)
-    endpoint = DBInstance.endpoint.fget
-    patches.replace(DBInstance, "endpoint", property(lambda s: None if s.status == "creating" else endpoint(s)))
-    describe = vars(RDSBackend)["describe_db_instances"]
 
-    def describe_db_instances(self: Any, db_instance_identifier: str | None = None, filters: Any = None) -> list[Any]:
-        found: list[Any] = describe(self, db_instance_identifier, filters)
-        seen = [d for d in found if not world.hidden("rds", self.region_name, d.db_instance_identifier)]
-        if db_instance_identifier and not seen:
-            raise _error("DBInstanceNotFound", f"DBInstance {db_instance_identifier} not found.")
-        return seen
 
-    patches.replace(RDSBackend, "describe_db_instances", describe_db_instances)
+def finish(world: World, due: Due) -> None:
+    """A stage of an instance is over: it gets its new status, or is gone."""
+    from moto.rds.models import rds_backends
+
+    databases = rds_backends[ACCOUNT][due.region].databases
+    if due.name not in databases:
+        return
+    if due.status:
+        databases[due.name].status = due.status
+    else:
+        world.linger(databases.pop(due.name).vpc_security_group_ids, due.at)
 
 
 def _install_subnet_groups(patches: Patches) -> None:
+    from moto.ec2.models import ec2_backends
     from moto.rds.models import RDSBackend
+    from moto.rds.responses import RDSResponse
+
+    def create_db_subnet_group(self: Any) -> Any:
+        check_subnets_exist(ec2_backends[self.current_account][self.region], self.params.get("SubnetIds", []))
+        return answer(self)
 
     def create_subnet_group(self: Any, name: str, description: str, subnets: list[Any], tags: Any) -> Any:
-        if name.lower() in self.subnet_groups:
-            raise _error("DBSubnetGroupAlreadyExists", f"The DB subnet group {name} already exists.")
-        if len({s.vpc_id for s in subnets}) > 1:
-            raise _error("InvalidSubnet", "The subnets are not all in a common VPC.")
-        if len({s.availability_zone for s in subnets}) < 2:
-            raise _error(
-                "DBSubnetGroupDoesNotCoverEnoughAZs",
-                "The DB subnet group doesn't meet Availability Zone (AZ) coverage requirement.",
-            )
+        check_tags(tags or ())
+        check_subnet_group(self, name, subnets)
         return create(self, name, description, subnets, tags)
 
     def delete_subnet_group(self: Any, name: str) -> Any:
         for database in self.databases.values():
-            if database._db_subnet_group_name == name:
-                raise _error(
+            if (database._db_subnet_group_name or "").lower() == name.lower():
+                raise refusal(
                     "InvalidDBSubnetGroupStateFault",
                     f"Cannot delete the subnet group '{name}' because at least one database instance: "
                     f"{database.db_instance_identifier} is still using it.",
                 )
         return delete(self, name)
 
+    answer = patches.replace(RDSResponse, "create_db_subnet_group", create_db_subnet_group)
     create = patches.replace(RDSBackend, "create_subnet_group", create_subnet_group)
     delete = patches.replace(RDSBackend, "delete_subnet_group", delete_subnet_group)
 
 
-def _install_life_cycle(world: World, patches: Patches) -> None:
-    from moto.rds.models import RDSBackend
+def _install_create(world: World, patches: Patches) -> None:
+    from moto.rds.models import DBInstance, RDSBackend
 
     def create_db_instance(self: Any, kw: dict[str, Any]) -> Any:
         if kw["db_instance_identifier"] not in self.databases:
-            validate(self, kw)
+            check_create(self, kw)
         instance = create(self, kw)
-        name = instance.db_instance_identifier
-        instance.engine_version = VERSIONS.get(str(kw.get("engine_version")), instance.engine_version)
-        instance.dbi_resource_id = f"db-{name.upper()}"
+        name, seconds = instance.db_instance_identifier, world.durations.rds_create_s
+        if instance.engine == "postgres":
+            instance.engine_version = minor_of(kw.get("engine_version"))
+        instance.engine_lifecycle_support = kw.get("engine_lifecycle_support") or LIFECYCLE
+        instance.dbi_resource_id = f"db-{uuid4().hex[:26].upper()}"  # moto's is one constant for all
         instance.status = "creating"
-        then = world.fail_next.pop("rds", "available")
-        world.begin("rds", self.region_name, name, world.durations.rds_create_s, then)
+        failed = world.fail_next.pop("rds", "")
+        stages = [(seconds, failed)] if failed else [(seconds * _BACKING_UP, "backing-up"), (seconds, "available")]
+        world.begin("rds", self.region_name, name, *stages)
         world.note_birth("rds", self.region_name, name)
         return instance
+
+    def endpoint(self: Any) -> Any:
+        # An instance that never came up never gets an address.
+        return None if self.status in ("creating", "failed", "incompatible-network") else address(self)
+
+    create = patches.replace(RDSBackend, "create_db_instance", create_db_instance)
+    address = vars(DBInstance)["endpoint"].fget
+    patches.replace(DBInstance, "endpoint", property(endpoint))
+
+
+def _install_modify(world: World, patches: Patches) -> None:
+    from moto.rds.models import RDSBackend
 
     def modify_db_instance(self: Any, name: str, kw: dict[str, Any]) -> Any:
         instance = self.databases.get(name)
         if instance is not None and instance.status != "available":
-            raise _error("InvalidDBInstanceState", f"Database instance {name} is not in available state.")
+            raise refusal("InvalidDBInstanceState", f"Database instance {name} is not in available state.")
         changed = modify(self, name, kw)
         changed.status = "modifying"
-        world.begin("rds", self.region_name, name, world.durations.rds_modify_s, "available")
+        stage = (world.durations.rds_modify_s, "available")
+        world.begin("rds", self.region_name, changed.db_instance_identifier, stage)
         return changed
 
-    create = patches.replace(RDSBackend, "create_db_instance", create_db_instance)
     modify = patches.replace(RDSBackend, "modify_db_instance", modify_db_instance)
-    _install_delete(world, patches)
 
 
 def _install_delete(world: World, patches: Patches) -> None:
@@ -182,18 +129,57 @@ def _install_delete(world: World, patches: Patches) -> None:
         skip_final_snapshot: bool | None = False,
         delete_automated_backups: bool | None = True,
     ) -> Any:
-        name = db_instance_identifier
+        name, snapshot, skip = db_instance_identifier, final_db_snapshot_identifier, bool(skip_final_snapshot)
         instance = self.databases.get(name)
         if instance is not None and instance.status == "deleting":
-            raise _error("InvalidDBInstanceState", f"Instance {name} is already being deleted.")
-        if bool(skip_final_snapshot) == bool(final_db_snapshot_identifier):
-            raise _error("InvalidParameterCombination", "Give either SkipFinalSnapshot or FinalDBSnapshotIdentifier.")
-        gone = delete(self, name, final_db_snapshot_identifier, skip_final_snapshot, delete_automated_backups)
-        self.databases[name] = gone
-        world.begin("rds", self.region_name, name, world.durations.rds_delete_s, "")
+            raise refusal("InvalidDBInstanceState", f"Instance {name} is already being deleted.")
+        if not skip and not snapshot:
+            raise refusal(
+                "InvalidParameterCombination",
+                "FinalDBSnapshotIdentifier is required unless SkipFinalSnapshot is specified.",
+            )
+        if skip and snapshot:
+            raise refusal(
+                "InvalidParameterCombination",
+                "FinalDBSnapshotIdentifier cannot be specified when SkipFinalSnapshot is true.",
+            )
+        if snapshot and instance is not None and instance.status in _ONLY_SKIP:
+            # No report gives the wording; the API's model gives the rule for the failed ones.
+            raise refusal(
+                "InvalidDBInstanceState",
+                f"Cannot create a snapshot because the database instance {name} is {instance.status}.",
+            )
+        gone = delete(self, name, snapshot, skip, delete_automated_backups)
+        self.databases[gone.db_instance_identifier] = gone
+        world.begin("rds", self.region_name, gone.db_instance_identifier, (world.durations.rds_delete_s, ""))
         return gone
 
     delete = patches.replace(RDSBackend, "delete_db_instance", delete_db_instance)
+
+
+def _install_describe(world: World, patches: Patches) -> None:
+    from moto.rds.models import RDSBackend
+
+    def describe_db_instances(self: Any, db_instance_identifier: str | None = None, filters: Any = None) -> list[Any]:
+        found: list[Any] = describe(self, db_instance_identifier, filters)
+        seen = [d for d in found if not world.hidden("rds", self.region_name, d.db_instance_identifier)]
+        if db_instance_identifier and not seen:
+            raise refusal("DBInstanceNotFound", f"DBInstance {db_instance_identifier} not found.")
+        return seen
+
+    describe = patches.replace(RDSBackend, "describe_db_instances", describe_db_instances)
+
+
+def _offered(params: Any) -> Iterator[tuple[str, str]]:
+    """(major, minor) of the PostgreSQL versions that fit `Engine`, `EngineVersion` and `DefaultOnly`."""
+    if params.get("Engine") not in (None, "postgres"):
+        return
+    wanted = params.get("EngineVersion")
+    for major, minors in VERSIONS.items():
+        for minor in minors:
+            default = minor == minors[-1]
+            if wanted in (None, major, minor) and (default or not params.get("DefaultOnly")):
+                yield major, minor
 
 
 def _install_offers(patches: Patches) -> None:
@@ -201,31 +187,36 @@ def _install_offers(patches: Patches) -> None:
     from moto.rds.responses import RDSResponse
 
     def describe_db_engine_versions(self: Any) -> Any:
-        wanted = self.params.get("EngineVersion")
         rows = [
-            {"Engine": "postgres", "EngineVersion": full, "MajorEngineVersion": major}
-            for major, full in VERSIONS.items()
-            if wanted in (None, major, full)
+            {
+                "Engine": "postgres",
+                "EngineVersion": minor,
+                "MajorEngineVersion": major,
+                "DBParameterGroupFamily": f"postgres{major}",
+                "DBEngineVersionDescription": f"PostgreSQL {minor}",
+                "Status": "available",
+            }
+            for major, minor in _offered(self.params)
         ]
-        return ActionResult({"DBEngineVersions": rows if self.params.get("Engine") == "postgres" else []})
+        return ActionResult({"DBEngineVersions": rows})
 
     def describe_orderable_db_instance_options(self: Any) -> Any:
         wanted = self.params.get("DBInstanceClass")
-        rows = [{"Engine": "postgres", "DBInstanceClass": c, "Vpc": True} for c in CLASSES if wanted in (None, c)]
+        rows = [
+            {
+                "Engine": "postgres",
+                "EngineVersion": minor,
+                "DBInstanceClass": name,
+                "StorageType": "gp3",
+                "Vpc": True,
+                "MultiAZCapable": True,
+                "SupportsStorageEncryption": True,
+            }
+            for _, minor in _offered(self.params)
+            for name in CLASSES
+            if wanted in (None, name)
+        ]
         return ActionResult({"OrderableDBInstanceOptions": rows})
 
     patches.replace(RDSResponse, "describe_db_engine_versions", describe_db_engine_versions)
     patches.replace(RDSResponse, "describe_orderable_db_instance_options", describe_orderable_db_instance_options)
-
-
-def finish(world: World, region: str, name: str, status: str) -> None:
-    """A change of an instance is over: it gets its new status, or is gone."""
-    from moto.rds.models import rds_backends
-
-    databases = rds_backends[ACCOUNT][region].databases
-    if name not in databases:
-        return
-    if status:
-        databases[name].status = status
-    else:
-        world.linger(list(databases.pop(name).vpc_security_group_ids))

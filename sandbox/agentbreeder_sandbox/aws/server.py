@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from agentbreeder_core.clock import Clock, SystemClock
 from agentbreeder_core.errors import MissingExtra
 
-from . import inventory, realism_cache, realism_network, realism_rds
+from . import inventory, realism_cache, realism_groups, realism_rds, realism_secrets
 from .http import ApiCall, Front, Hook
 from .world import ACCOUNT, Durations, Patches, World
 
-_FINISH = {"rds": realism_rds.finish, "elasticache": realism_cache.finish}
+_FINISH = {"rds": realism_rds.finish, "elasticache": realism_cache.finish, "secretsmanager": realism_secrets.finish}
+_PROFILES = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
+_PROXIES = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
 class AwsSandbox:
     """One stand-in per process: moto keeps its state, and the realism its patches, process-wide.
 
     `env()` is what a shell or a test sets to reach it. Secrets in their recovery window are listed apart by
-    `inventory()`, under `secrets_scheduled_for_deletion`.
+    `inventory()`, under `secrets_scheduled_for_deletion`. Thread-safe once started.
     """
 
     def __init__(
@@ -51,7 +57,16 @@ class AwsSandbox:
         self.stop()
 
     def start(self) -> None:
-        """Start serving. Raises `MissingExtra` without moto, `OSError` when the port is taken."""
+        """Start serving. Raises `MissingExtra` without moto, `OSError` when the port is taken; then nothing changed."""
+        with _no_profile():
+            self._listen()
+            for module in (realism_rds, realism_cache, realism_groups, realism_secrets):
+                module.install(self.world, self._patches)
+            self._thread = threading.Thread(target=self._server.serve_forever, name="aws-sandbox", daemon=True)
+            self._thread.start()
+            self.reset()
+
+    def _listen(self) -> None:
         try:
             from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
             from moto.server import MotoRequestHandler
@@ -65,36 +80,38 @@ class AwsSandbox:
             def log(self, type: str, message: str, *args: Any) -> None:
                 """The stand-in's access log would drown what the user looks at."""
 
-        for module in (realism_rds, realism_cache, realism_network):
-            module.install(self.world, self._patches)
-        self._front = Front(DomainDispatcherApplication(create_backend_app), self._pass_time)
-        self._server = make_server("127.0.0.1", self._port, self._front, threaded=True, request_handler=Quiet)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="aws-sandbox", daemon=True)
-        self._thread.start()
-        self.reset()
+        front = Front(DomainDispatcherApplication(create_backend_app), self._pass_time)
+        # Bound here, because werkzeug's own answer to a taken port is to end the process.
+        with socket.create_server(("127.0.0.1", self._port)) as bound:
+            host, port = bound.getsockname()[:2]
+            self._server = make_server(host, port, front, threaded=True, request_handler=Quiet, fd=bound.fileno())
+        self._front = front
 
     def stop(self) -> None:
         """Stop serving and put moto's own behaviour back."""
+        if self._front is not None:
+            self._front.forget()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
         if self._thread is not None:
             self._thread.join()
+            self._thread = None
         self._patches.restore()
 
     def reset(self, *, clock: Clock | None = None, durations: Durations | None = None) -> None:
         """An empty account with the ready VPC, no recorded calls and no faults; optionally other time."""
         from moto.moto_api._internal.models import moto_api_backend
 
-        moto_api_backend.reset()
-        self.world.clear()
-        self.clock = self.world.clock = clock or self.clock
-        self.world.durations = durations or self.world.durations
-        self._build_network()
         front = self._serving()
-        front.calls.clear()
-        front.on_call = None
+        with front.lock:
+            moto_api_backend.reset()
+            self.clock = self.world.clock = clock or self.clock
+            self.world.durations = durations or self.world.durations
+            self._build_network()
+            self.world.clear()  # after the network, which is older than any visibility lag
+            front.forget()
 
     @property
     def endpoint_url(self) -> str:
@@ -108,20 +125,43 @@ class AwsSandbox:
         return list(self._serving().calls)
 
     def on_call(self, hook: Hook | None) -> None:
-        """Ask `hook` before each call whether something goes wrong with it; None takes it away."""
+        """Ask `hook` before each call whether something goes wrong with it; None takes it away.
+
+        The hook runs in the server's threads, for several calls at a time.
+        """
         self._serving().on_call = hook
 
+    def fail_next_create(self, service: str, status: str) -> None:
+        """Let the next create of `rds` or `elasticache` end in this status, such as `failed` or `create-failed`."""
+        self.world.fail_next[service] = status
+
+    def lift_protection(self) -> None:
+        """Switch off the deletion protection of every database, so that a test can clean up."""
+        from moto.rds.models import rds_backends
+
+        with self._serving().lock:
+            for database in rds_backends[ACCOUNT][self.region].databases.values():
+                database.deletion_protection = False
+
     def env(self) -> dict[str, str]:
-        """Variables for a shell: the endpoint, dummy credentials, and the ready network."""
-        return {
+        """Variables for a shell: the endpoint, dummy credentials, and the ready network.
+
+        Where a proxy is set, also the exception from it that 127.0.0.1 needs.
+        """
+        variables = {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_ACCESS_KEY_ID": "sandbox",
             "AWS_SECRET_ACCESS_KEY": "sandbox",
+            "AWS_SESSION_TOKEN": "sandbox",
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
             "AWS_EC2_METADATA_DISABLED": "true",
             **self.network_env(),
         }
+        if any(os.environ.get(name) for name in _PROXIES):
+            others = os.environ.get("no_proxy") or os.environ.get("NO_PROXY")
+            variables["NO_PROXY"] = variables["no_proxy"] = f"{others},127.0.0.1" if others else "127.0.0.1"
+        return variables
 
     def network_env(self) -> dict[str, str]:
         """The ready network, as `deploy.env_vars` names it."""
@@ -134,14 +174,16 @@ class AwsSandbox:
 
     def inventory(self) -> inventory.Inventory:
         """Everything that stands in the account now; see `aws.inventory`."""
-        self._pass_time()
-        return inventory.take([self.region])
+        with self._serving().lock:
+            self._pass_time()
+            return inventory.take(self.region)
 
     def second_vpc(self) -> tuple[str, list[str]]:
         """Another VPC with one subnet, for what must not be mixed: (vpc id, subnet ids)."""
-        ec2 = self._ec2()
-        vpc = ec2.create_vpc(cidr_block="10.99.0.0/16")
-        return vpc.id, [ec2.create_subnet(vpc.id, "10.99.1.0/24", availability_zone=f"{self.region}a").id]
+        with self._serving().lock:
+            ec2 = self._ec2()
+            vpc = ec2.create_vpc(cidr_block="10.99.0.0/16")
+            return vpc.id, [ec2.create_subnet(vpc.id, "10.99.1.0/24", availability_zone=f"{self.region}a").id]
 
     def _ec2(self) -> Any:
         from moto.ec2.models import ec2_backends
@@ -156,7 +198,7 @@ class AwsSandbox:
             ec2.create_subnet(vpc.id, f"10.20.{n}.0/24", availability_zone=f"{self.region}{zone}").id
             for n, zone in enumerate("abc", start=1)
         ]
-        group = ec2.create_security_group("agent", "the agent's own group", vpc_id=vpc.id)
+        group = ec2.create_security_group("agent", "the group that the agent wears", vpc_id=vpc.id)
         self.security_group_ids = [group.id]
 
     def _serving(self) -> Front:
@@ -165,5 +207,15 @@ class AwsSandbox:
         return self._front
 
     def _pass_time(self) -> None:
-        for service, region, name, status in self.world.due():
-            _FINISH[service](self.world, region, name, status)
+        for due in self.world.due():
+            _FINISH[due.service](self.world, due)
+
+
+@contextmanager
+def _no_profile() -> Iterator[None]:
+    """moto makes one boto3 session of its own, which would look for the shell's profile and fail without it."""
+    kept = {name: os.environ.pop(name) for name in _PROFILES if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +17,7 @@ class Durations:
     """Seconds that each change takes. The defaults are in the range that public reports give for the smallest sizes.
 
     `eni_linger_s`: how long a deleted store's network interfaces still hold its security group. `visibility_lag_s`:
-    how long a new resource stays invisible to describe calls.
+    how long a new security group, database or replication group stays unknown to the calls that look for it.
     """
 
     rds_create_s: float = 360.0
@@ -41,14 +41,29 @@ class Durations:
         )
 
 
+Key = tuple[str, str, str]
+"""(service, region, name) of a resource."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A change whose time has come: the resource takes `status` as of `at`; the empty status means that it is gone."""
+
+    service: str
+    region: str
+    name: str
+    status: str
+    at: datetime
+
+
 @dataclass(slots=True)
 class World:
     """The sandbox's memory beside moto's. `fail_next` maps `rds` or `elasticache` to the status of the next create."""
 
     clock: Clock
     durations: Durations
-    changes: dict[tuple[str, str, str], tuple[datetime, str]] = field(default_factory=dict)
-    born: dict[tuple[str, str, str], datetime] = field(default_factory=dict)
+    changes: dict[Key, list[tuple[datetime, str]]] = field(default_factory=dict)
+    born: dict[Key, datetime] = field(default_factory=dict)
     lingering: list[tuple[datetime, frozenset[str]]] = field(default_factory=list)
     fail_next: dict[str, str] = field(default_factory=dict)
 
@@ -59,9 +74,23 @@ class World:
         self.lingering.clear()
         self.fail_next.clear()
 
-    def begin(self, service: str, region: str, name: str, seconds: float, then: str) -> None:
-        """Something is under way and becomes `then` after this long."""
-        self.changes[service, region, name] = (self.clock.now() + timedelta(seconds=seconds), then)
+    def begin(self, service: str, region: str, name: str, *stages: tuple[float, str]) -> None:
+        """Something is under way: after so many seconds each, counted from now, it takes these statuses.
+
+        Whatever was under way for it before is given up.
+        """
+        now = self.clock.now()
+        self.changes[service, region, name] = [(now + timedelta(seconds=s), status) for s, status in stages]
+
+    def give_up(self, service: str, region: str, name: str) -> None:
+        """Nothing is under way for it any more."""
+        self.changes.pop((service, region, name), None)
+
+    def hurry(self) -> None:
+        """Everything that is under way is over when somebody looks next."""
+        now = self.clock.now()
+        for key, stages in list(self.changes.items()):
+            self.changes[key] = [(now, status) for _, status in stages]
 
     def note_birth(self, service: str, region: str, name: str) -> None:
         """From now on the visibility lag runs for it."""
@@ -73,23 +102,26 @@ class World:
         lag = self.durations.visibility_lag_s
         return born is not None and (self.clock.now() - born).total_seconds() < lag
 
-    def linger(self, group_ids: list[str]) -> None:
-        """A store is gone; its interfaces hold these groups a little longer."""
-        until = self.clock.now() + timedelta(seconds=self.durations.eni_linger_s)
-        self.lingering.append((until, frozenset(group_ids)))
+    def linger(self, group_ids: Iterable[str], since: datetime) -> None:
+        """A store is gone since then; its interfaces hold these groups a little longer."""
+        self.lingering.append((since + timedelta(seconds=self.durations.eni_linger_s), frozenset(group_ids)))
 
     def held(self, group_id: str) -> bool:
         """Whether interfaces of a gone store still hold the group."""
         now = self.clock.now()
         return any(group_id in groups and until > now for until, groups in self.lingering)
 
-    def due(self) -> list[tuple[str, str, str, str]]:
-        """(service, region, name, new status) of every change whose time has come; each is handed out once."""
+    def due(self) -> list[Due]:
+        """Every change whose time has come, in the order of their times; each is handed out once."""
         now = self.clock.now()
-        ready = [(key, then) for key, (at, then) in self.changes.items() if at <= now]
-        for key, _ in ready:
-            del self.changes[key]
-        return [(*key, then) for key, then in ready]
+        ready: list[Due] = []
+        for (service, region, name), stages in list(self.changes.items()):
+            passed = [stage for stage in stages if stage[0] <= now]
+            ready += [Due(service=service, region=region, name=name, status=status, at=at) for at, status in passed]
+            del stages[: len(passed)]
+            if not stages:
+                del self.changes[service, region, name]
+        return sorted(ready, key=lambda due: due.at)
 
 
 class Patches:
