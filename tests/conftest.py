@@ -26,3 +26,18 @@ def a_machine_without_clouds(tmp_path_factory: pytest.TempPathFactory) -> Iterat
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def service_models_read_once() -> Iterator[None]:
+    """Every deploy makes its own boto3 session; the JSON models behind them are read once per test process.
+
+    Without this, reading them is more than half of the suite's time.
+    """
+    import botocore.loaders
+    import botocore.session
+
+    loader = botocore.loaders.create_loader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", lambda *a, **k: loader)
+        yield

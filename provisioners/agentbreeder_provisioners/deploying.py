@@ -77,7 +77,14 @@ def deploy(
     options = _Options(strict=strict, adopt=adopt, recreate_missing=recreate_missing, approve=approve)
     store = project.store()
     store.check_writable()
-    with store.lock(memory_plan.agent, what="deploy", wait_s=lock_wait_s, clock=time, cancel=shared.cancel):
+    with store.lock(
+        memory_plan.agent,
+        what="deploy",
+        wait_s=lock_wait_s,
+        clock=time,
+        cancel=shared.cancel,
+        on_note=lambda text: shared.emit(Note, level="info", message=text),
+    ):
         return _locked(project, store, memory_plan, shared, options)
 
 

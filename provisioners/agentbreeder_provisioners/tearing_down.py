@@ -10,7 +10,8 @@ from graphlib import TopologicalSorter
 
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import ConfirmationNeeded, Interrupted, ProtectionOn, TeardownIncomplete
-from agentbreeder_core.events import EventSink, RunEnded, RunStarted
+from agentbreeder_core.events import EventSink, Note, RunEnded, RunStarted
+from agentbreeder_state import SaveFailed
 from agentbreeder_state.record import AgentRecord, InfraState, Resource
 from agentbreeder_state.store import StateStore
 
@@ -63,7 +64,14 @@ def teardown(
         final_snapshot=final_snapshot,
     )
     store.check_writable()
-    with store.lock(agent, what="teardown", wait_s=lock_wait_s, clock=time, cancel=shared.cancel):
+    with store.lock(
+        agent,
+        what="teardown",
+        wait_s=lock_wait_s,
+        clock=time,
+        cancel=shared.cancel,
+        on_note=lambda text: shared.emit(Note, level="info", message=text),
+    ):
         # Read again: what was shown before may have changed while waiting for the lock.
         state = store.read()
         record = needs_agent(state, store, agent, "")
@@ -154,5 +162,8 @@ def _raise_incomplete(done: Teardown, outcome: Outcome) -> None:
         raise Interrupted(f"still recorded: {names}", hint=f"{hint} to go on")
     reasons = [str(e) for e in outcome.failed.values()]
     error = TeardownIncomplete(f"still there and recorded: {names}. {'; '.join(reasons)}", hint=f"{hint} to go on")
+    for failure in outcome.failed.values():
+        if isinstance(failure, SaveFailed):  # its notes hold the record to recover
+            error.__notes__ = list(failure.__notes__)
     first = next(iter(outcome.failed.values()), None)
     raise error from first

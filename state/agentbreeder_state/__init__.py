@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .file_store import FileStateStore
+from .file_store import FileStateStore, SaveFailed
 from .format import FORMAT_VERSION, decode, encode
 from .record import AgentRecord, InfraState, Resource
 from .store import StateStore
@@ -13,6 +13,7 @@ __all__ = [
     "FileStateStore",
     "InfraState",
     "Resource",
+    "SaveFailed",
     "StateStore",
     "decode",
     "encode",

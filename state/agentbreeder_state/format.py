@@ -3,58 +3,65 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
-from datetime import UTC, datetime
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import fields
+from operator import attrgetter
 from typing import Any, NoReturn
 
 from agentbreeder_core.errors import StateError, StateTooNew
 
+from .json_text import json_text
+from .reading import state_from
 from .record import AgentRecord, InfraState, Resource
 
 FORMAT_VERSION = 1
 MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
 """From an older version to the next one. Empty as long as version 1 is the only one ever released."""
 
-_PHASES = frozenset({"intent", "created", "ready", "deleting", "gone"})
 _UNVERSIONED = frozenset({"cloud", "region", "provisioned_by", "mode", "resources"})
-_TIMES = frozenset({"created_at", "updated_at"})
-_TUPLES = frozenset({"needs", "kept"})
-_MARKERS = (b"<<<<<<<", b"=======", b">>>>>>>")
+_AGENT_NAMES = tuple(f.name for f in fields(AgentRecord))
+_RESOURCE_NAMES = tuple(f.name for f in fields(Resource))
+_agent_values, _resource_values = attrgetter(*_AGENT_NAMES), attrgetter(*_RESOURCE_NAMES)
 
 
 def encode(state: InfraState) -> bytes:
-    """UTF-8 JSON with sorted keys, two spaces, and a final newline: diffs stay small and bytes are stable."""
-    document = {"format_version": FORMAT_VERSION, **asdict(state)}
-    text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
-    return (text + "\n").encode()
+    """UTF-8 JSON with sorted keys, two spaces, and a final newline: diffs stay small and bytes are stable.
+
+    Raises `TypeError` or `ValueError` for a value that JSON cannot hold, such as a `Secret`.
+    """
+    document = {
+        "format_version": FORMAT_VERSION,
+        "lineage": state.lineage,
+        "serial": state.serial,
+        "tool_version": state.tool_version,
+        "agents": {name: _agent_document(record) for name, record in state.agents.items()},
+    }
+    # A file name that is not UTF-8 holds lone surrogates; backslashreplace writes those as JSON's own \udcXX.
+    return (json_text(document) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat()
-    raise TypeError(f"state cannot hold a {type(value).__name__}")
+def _agent_document(record: AgentRecord) -> dict[str, Any]:
+    document = dict(zip(_AGENT_NAMES, _agent_values(record), strict=True))
+    document["resources"] = [dict(zip(_RESOURCE_NAMES, _resource_values(r), strict=True)) for r in record.resources]
+    return document
 
 
 def decode(data: bytes, *, location: str) -> InfraState:
     """The state in `data`. Raises `StateError` (or `StateTooNew`) naming `location` and what is wrong; never guesses."""
-    document = _parse(data, location)
-    document = _to_current(document, location)
+    document = _to_current(_parse(data, location), location)
     try:
-        return _state(document)
-    except (TypeError, ValueError, KeyError, AttributeError) as e:
-        _refuse(location, f"it is not a valid state: {_reason(e)}")
+        return state_from(document)
+    except ValueError as e:
+        _refuse(location, f"it is not a valid state: {e}")
 
 
 def _refuse(location: str, reason: str) -> NoReturn:
     raise StateError(
         f"{location}: {reason}; the file was left as it is",
         hint=f"restore it from version control or from {location}.bak; do not delete it: it says what exists in the cloud",
-    )
-
-
-def _reason(error: Exception) -> str:
-    return f"missing {error}" if isinstance(error, KeyError) else str(error)
+    ) from None
 
 
 def _parse(data: bytes, location: str) -> dict[str, Any]:
@@ -62,29 +69,48 @@ def _parse(data: bytes, location: str) -> dict[str, Any]:
         _refuse(location, "it is empty (0 bytes)")
     if not data.strip(b"\0 \r\n\t"):
         _refuse(location, "it holds nothing but zero bytes or blanks")
-    for number, line in enumerate(data.splitlines(), start=1):
-        if line.startswith(_MARKERS[0]) or line.startswith(_MARKERS[2]) or line == _MARKERS[1]:
-            _refuse(location, f"merge conflict markers at line {number}")
+    _refuse_markers(data, location)
     try:
-        document = json.loads(data.decode("utf-8"), object_pairs_hook=_unique)
+        document = json.loads(
+            data.decode("utf-8"), object_pairs_hook=_unique, parse_float=_finite, parse_constant=_not_json
+        )
     except UnicodeDecodeError as e:
         _refuse(location, f"it is not UTF-8 (byte {e.start})")
     except json.JSONDecodeError as e:
         _refuse(location, f"it is not complete JSON (line {e.lineno}, column {e.colno}: {e.msg})")
-    except (ValueError, RecursionError) as e:
+    except RecursionError:
+        _refuse(location, "its JSON is nested too deeply for a state")
+    except ValueError as e:
         _refuse(location, str(e))
     if not isinstance(document, dict):
         _refuse(location, f"it holds {json.dumps(document)[:40]}, not a state")
     return document
 
 
+def _refuse_markers(data: bytes, location: str) -> None:
+    # JSON text never has a line that starts like this: a line break inside a string is written as \n.
+    if b"<<<<<<<" not in data and b">>>>>>>" not in data and b"=======" not in data:
+        return
+    for number, line in enumerate(data.splitlines(), start=1):
+        if line.startswith((b"<<<<<<<", b">>>>>>>")) or line == b"=======":
+            _refuse(location, f"merge conflict markers at line {number}")
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        twice = next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return result
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _not_json(digits)
+
+
+def _not_json(word: str) -> NoReturn:
+    raise ValueError(f"it holds {word[:40]}, which is no number of JSON")
 
 
 def _to_current(document: dict[str, Any], location: str) -> dict[str, Any]:
@@ -101,74 +127,6 @@ def _to_current(document: dict[str, Any], location: str) -> dict[str, Any]:
             f"this one knows up to {FORMAT_VERSION}. The file was left as it is",
             hint="pip install --upgrade agentbreeder-memory",
         )
-    while version < FORMAT_VERSION:
-        document = MIGRATIONS[version](document)
-        version += 1
+    for older in range(version, FORMAT_VERSION):
+        document = MIGRATIONS[older](document)
     return document
-
-
-def _state(document: dict[str, Any]) -> InfraState:
-    _known(InfraState, document, "the file")
-    agents = {str(name): _agent(str(name), raw) for name, raw in document["agents"].items()}
-    serial, lineage = document["serial"], document["lineage"]
-    if not isinstance(serial, int) or isinstance(serial, bool) or serial < 0:
-        raise ValueError(f"serial must be a whole number, not {serial!r}")
-    if not isinstance(lineage, str) or not lineage:
-        raise ValueError("lineage must be a text")
-    return InfraState(lineage=lineage, serial=serial, tool_version=str(document["tool_version"]), agents=agents)
-
-
-def _agent(name: str, raw: dict[str, Any]) -> AgentRecord:
-    where = f"agent {name!r}"
-    values = _values(AgentRecord, raw, where)
-    if values["agent"] != name:
-        raise ValueError(f"{where} is recorded under another name, {values['agent']!r}")
-    values["resources"] = tuple(_resource(r, where) for r in raw["resources"])
-    ids = [r.step_id for r in values["resources"]]
-    if len(set(ids)) != len(ids):
-        twice = next(i for i in ids if ids.count(i) > 1)
-        raise ValueError(f"{where} records {twice!r} twice")
-    return AgentRecord(**values)
-
-
-def _resource(raw: dict[str, Any], where: str) -> Resource:
-    values = _values(Resource, raw, f"a resource of {where}")
-    if values["phase"] not in _PHASES:
-        raise ValueError(f"{where}: unknown phase {values['phase']!r}")
-    if values["ownership"] not in ("owned", "adopted"):
-        raise ValueError(f"{where}: unknown ownership {values['ownership']!r}")
-    return Resource(**values)
-
-
-def _values(record: type, raw: Mapping[str, Any], where: str) -> dict[str, Any]:
-    _known(record, raw, where)
-    values = dict(raw)
-    for field in fields(record):
-        value = raw[field.name]
-        if field.name in _TIMES:
-            values[field.name] = _time(value)
-        elif field.name in _TUPLES:
-            values[field.name] = tuple(str(v) for v in value)
-        elif field.type == "str" and not isinstance(value, str):
-            raise ValueError(f"{where}: {field.name} must be a text, not {value!r}")
-        elif str(field.type).startswith("dict") and not isinstance(value, dict):
-            raise ValueError(f"{where}: {field.name} must be an object")
-    return values
-
-
-def _known(record: type, raw: Mapping[str, Any], where: str) -> None:
-    names = {f.name for f in fields(record)}
-    missing, extra = names - raw.keys(), raw.keys() - names
-    if missing:
-        raise ValueError(f"{where} lacks {', '.join(sorted(missing))}")
-    if extra:
-        raise ValueError(f"{where} has fields this version does not know: {', '.join(sorted(extra))}")
-
-
-def _time(value: Any) -> datetime | None:
-    if value is None:
-        return None
-    parsed = datetime.fromisoformat(value)
-    if parsed.tzinfo is None:
-        raise ValueError(f"time without a zone: {value!r}")
-    return parsed.astimezone(UTC)

@@ -13,7 +13,7 @@ from .record import InfraState
 
 
 class StateStore(Protocol):
-    """Every implementation passes tests/state/conformance. All methods may block on I/O and raise `StateError`."""
+    """Every implementation passes tests/state/test_store_conformance.py. All methods may block, and raise `StateError`."""
 
     @property
     def location(self) -> str:
@@ -43,9 +43,19 @@ class StateStore(Protocol):
         ...
 
     def lock(
-        self, agent: str, *, what: str, clock: Clock, wait_s: float = 0.0, cancel: threading.Event | None = None
+        self,
+        agent: str,
+        *,
+        what: str,
+        clock: Clock,
+        wait_s: float = 0.0,
+        cancel: threading.Event | None = None,
+        on_note: Callable[[str], None] | None = None,
     ) -> AbstractContextManager[None]:
-        """Exclude other runs on the same agent. Raises `LockHeld` after `wait_s` seconds, naming the holder."""
+        """Exclude other runs on the same agent. Raises `LockHeld` after `wait_s` seconds, naming the holder.
+
+        `on_note` is told, in one sentence for the user, when the lock was taken over from a run that died.
+        """
         ...
 
     def unlock(self, agent: str, *, force: bool) -> str:

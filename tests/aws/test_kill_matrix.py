@@ -40,6 +40,8 @@ DEATH_ROWS = (
     else [
         ("redis", "before a call"),
         ("postgres", "after a call"),
+        ("both", "after a call"),
+        ("shared", "after a call"),
         ("postgres", "before a save"),
         ("postgres", "after a save"),
         ("redis", "before a save"),
