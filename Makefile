@@ -25,8 +25,8 @@ demo: $(READY) ## deploy, crash, resume and tear down against a local stand-in f
 test: $(READY) ## the whole test suite (two processes)
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-matrix: $(READY) ## every fault at every call and save in every scenario (about ten minutes), printing the points
-	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -s -n 2 --dist worksteal tests/aws/test_kill_matrix.py
+matrix: $(READY) ## every fault at every call and save in every scenario (about seven minutes), printing the points
+	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/aws/test_kill_matrix.py
 
 check: $(READY) ## lint, format, types, layers, file and function lengths, generated docs
 	@$(BIN)/ruff check .

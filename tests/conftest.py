@@ -7,7 +7,7 @@ for what a socket block cannot see: child processes, and credentials that would 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -41,3 +41,21 @@ def service_models_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.session, "create_loader", lambda *a, **k: loader)
         yield
+
+
+@pytest.fixture
+def say_points(record_property: Callable[[str, object], None]) -> Callable[[str, int], None]:
+    """Have the summary print how many points of failure a row of the kill matrix went through (also under xdist)."""
+    return lambda row, count: record_property("points", (row, count))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The rows of the kill matrix with their points, after the run."""
+    reports = terminalreporter.getreports("passed")
+    rows = [v for r in reports if r.when == "call" for k, v in r.user_properties if k == "points"]
+    if not rows:
+        return
+    terminalreporter.section("points of failure: each rerun ended with one of each, each teardown with nothing left")
+    for row, count in sorted(rows):
+        terminalreporter.write_line(f"{count:>5}  {row}")
+    terminalreporter.write_line(f"{sum(count for _, count in rows):>5}  in all")

@@ -18,6 +18,7 @@ from support.child import GONE, in_a_child
 from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing, state_of
 from support.deaths import Points, SimulatedDeath, api_calls, die, saves
 
+SayPoints = Callable[[str, int], None]
 Patcher = Callable[..., AbstractContextManager[None]]
 DEATHS: dict[str, tuple[Patcher, bool]] = {
     "before a call": (api_calls, False),
@@ -32,7 +33,7 @@ NETWORK_FAULTS = {
 }
 NEVER = 10**9
 FULL = bool(os.environ.get("FULL_MATRIX"))
-"""`make matrix` runs every scenario against every fault (about ten minutes). `make test` keeps every kind of fault and
+"""`make matrix` runs every scenario against every fault (about seven minutes). `make test` keeps every kind of fault and
 every step of both stores, so that the suite stays under five minutes on two cores."""
 DEATH_ROWS = (
     [(s, d) for s in SCENARIOS for d in DEATHS]
@@ -78,7 +79,12 @@ def leaves_nothing(sandbox: AwsSandbox, folder: Path, before: dict[str, list[str
 
 @pytest.mark.parametrize(("scenario", "death"), DEATH_ROWS)
 def test_killed_anywhere_a_rerun_converges_and_teardown_killed_anywhere_leaves_nothing(
-    sandbox: AwsSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str, death: str
+    sandbox: AwsSandbox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    say_points: SayPoints,
+    scenario: str,
+    death: str,
 ) -> None:
     patcher, after = DEATHS[death]
     before = standing(sandbox)
@@ -95,7 +101,7 @@ def test_killed_anywhere_a_rerun_converges_and_teardown_killed_anywhere_leaves_n
             killed(monkeypatch, patcher, n, after, lambda path=path: do_teardown(sandbox, path.parent))  # type: ignore[misc]
             leaves_nothing(sandbox, path.parent, before)
         assert standing(sandbox) == before
-    print(f"\n{scenario}, death {death}: {making} points of deploy, {removing} of teardown, nothing left")
+    say_points(f"{scenario}, death {death}", making + removing)
 
 
 def killed(
@@ -124,7 +130,7 @@ def recorded(path: Path) -> bool:
 
 @pytest.mark.parametrize(("scenario", "fault"), FAULT_ROWS)
 def test_a_deploy_and_a_teardown_get_through_a_fault_of_the_network_at_any_call(
-    sandbox: AwsSandbox, tmp_path: Path, scenario: str, fault: str
+    sandbox: AwsSandbox, tmp_path: Path, say_points: SayPoints, scenario: str, fault: str
 ) -> None:
     before = standing(sandbox)
     whole = write_agent(tmp_path / "whole", SCENARIOS[scenario])
@@ -141,7 +147,7 @@ def test_a_deploy_and_a_teardown_get_through_a_fault_of_the_network_at_any_call(
         sandbox.on_call(Faulty(n, NETWORK_FAULTS[fault]))
         leaves_nothing(sandbox, path.parent, before)
         sandbox.on_call(None)
-    print(f"\n{scenario}, {fault}: {making.count} points of deploy, {removing.count} of teardown, nothing left")
+    say_points(f"{scenario}, {fault}", making.count + removing.count)
 
 
 class Faulty:
@@ -164,7 +170,7 @@ class Faulty:
 
 @pytest.mark.parametrize(("scenario", "after"), GONE_ROWS)
 def test_a_process_that_is_gone_without_a_trace_at_any_call_leaves_nothing_behind(
-    sandbox: AwsSandbox, tmp_path: Path, scenario: str, after: bool
+    sandbox: AwsSandbox, tmp_path: Path, say_points: SayPoints, scenario: str, after: bool
 ) -> None:
     sandbox.world.durations = INSTANT
     before = standing(sandbox)
@@ -182,7 +188,7 @@ def test_a_process_that_is_gone_without_a_trace_at_any_call_leaves_nothing_behin
             leaves_nothing(sandbox, path.parent, before)
         assert standing(sandbox) == before
     leaves_nothing(sandbox, path.parent, before)
-    print(f"\n{scenario}, os._exit, {'after' if after else 'before'} a call: {n - 1} points, nothing left")
+    say_points(f"{scenario}, os._exit {'after' if after else 'before'} a call", n - 1)
 
 
 @pytest.mark.parametrize("scenario", ["postgres", "redis"] if FULL else ["redis"])
