@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import ConfirmationNeeded, Drifted, Interrupted, PreflightFailed
-from agentbreeder_core.events import EventSink, Note, RunEnded, RunStarted
+from agentbreeder_core.events import EventSink, Note
 from agentbreeder_resolver.plan_types import MemoryPlan
 from agentbreeder_state.record import AgentRecord
 from agentbreeder_state.store import StateStore
@@ -18,10 +18,11 @@ from .adopting import lineage_to_use, settle_lineage
 from .checking import Preflight, preflight_for
 from .clouds import cloud_named
 from .engine.apply import Applier
-from .engine.graph import Outcome, run_graph
+from .engine.graph import Outcome
 from .engine.ownership import Owner
 from .engine.recorder import Recorder
-from .engine.run import Emitter, Shared
+from .engine.run import Shared
+from .engine.run_steps import run_steps
 from .engine.steps import Step
 from .injecting import final_env
 from .planning import planned, secrets_of, steps_of, unused_of
@@ -67,13 +68,7 @@ def deploy(
     memory_plan = project.resolve(strict=strict, network_env=network_env)
     cloud_named(memory_plan.cloud)
     time = or_system(clock)
-    shared = Shared(
-        clock=time,
-        cancel=cancel if cancel is not None else threading.Event(),
-        emit=Emitter(on_event, time),
-        deadline=None if timeout_s is None else time.monotonic() + timeout_s,
-        secrets=secrets_of(memory_plan),
-    )
+    shared = Shared.begin(time, on_event=on_event, cancel=cancel, timeout_s=timeout_s, secrets=secrets_of(memory_plan))
     options = _Options(strict=strict, adopt=adopt, recreate_missing=recreate_missing, approve=approve)
     store = project.store()
     store.check_writable()
@@ -162,19 +157,9 @@ def _run(
         absent=checked.seen.absent,
     )
     by_id = {s.id: s for s in steps}
-    shared.emit(RunStarted, what="deploy", agent=plan.agent, steps=tuple(by_id))
-    started = shared.clock.monotonic()
-    outcome = run_graph(
-        {s.id: s.needs for s in steps},
-        lambda i: applier.apply(by_id[i]),
-        clock=shared.clock,
-        cancel=shared.cancel,
-        stop_on_failure=True,
-    )
-    ok = len(outcome.done) == len(steps)
-    elapsed = shared.clock.monotonic() - started
-    shared.emit(RunEnded, what="deploy", agent=plan.agent, ok=ok, elapsed_s=elapsed)
-    if not ok:
+    needs = {s.id: s.needs for s in steps}
+    outcome = run_steps("deploy", plan.agent, needs, lambda i: applier.apply(by_id[i]), shared, stop_on_failure=True)
+    if len(outcome.done) != len(steps):
         _raise_failure(outcome, recorder.record)
     return applier.changed
 

@@ -17,9 +17,9 @@ from agentbreeder_state.record import AgentRecord, Resource
 from .checking import refuse_other_account
 from .clouds import CLOUDS, cloud_named
 from .engine.graph import run_graph
-from .engine.kinds import Found, Kind, Target
+from .engine.kinds import Found, Kind, target_of
 from .engine.ownership import Owner, whose
-from .engine.run import Emitter, Run, Shared
+from .engine.run import Run, Shared
 from .injecting import AGENT_FILE_REFERENCE
 from .project import needs_agent, or_system, store_in
 from .results import AgentStatus, Environment, ResourceStatus
@@ -54,7 +54,7 @@ def _status(record: AgentRecord, lineage: str, refresh: bool, clock: Clock) -> A
     seen: dict[str, ResourceStatus] = {r.step_id: ResourceStatus(resource=r) for r in record.resources}
     cloud = cloud_named(record.cloud) if refresh and record.resources else None
     if cloud is not None:
-        shared = Shared(clock=clock, cancel=threading.Event(), emit=Emitter(None, clock))
+        shared = Shared.begin(clock)
         provider = cloud.open(region=record.region, clock=clock, cancel=shared.cancel, secrets={})
         refuse_other_account(record, provider.account())
         kinds, owner = provider.kinds(), Owner(agent=record.agent, team=record.team, lineage=lineage)
@@ -78,14 +78,7 @@ def _status(record: AgentRecord, lineage: str, refresh: bool, clock: Clock) -> A
 
 def _look(kind: Kind, resource: Resource, owner: Owner, shared: Shared) -> ResourceStatus:
     run = Run(shared, step=resource.step_id, name=resource.name, timeout_s=_LOOK_TIMEOUT_S)
-    target = Target(
-        step_id=resource.step_id,
-        name=resource.name,
-        owner=owner,
-        physical_id=resource.physical_id,
-        inputs=resource.inputs,
-        outputs=resource.outputs,
-    )
+    target = target_of(resource, owner)
     found = kind.find(target, run)
     return _judge(resource, found, owner, kind.drift(target, run) if found and found.state == "present" else "")
 

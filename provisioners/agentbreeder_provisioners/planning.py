@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -44,11 +43,10 @@ def plan(
     if not preflight or not result.steps:
         return result
     from .checking import preflight_for
-    from .engine.run import Emitter, Shared
+    from .engine.run import Shared
 
     time = or_system(clock)
-    cancel = threading.Event()
-    shared = Shared(clock=time, cancel=cancel, emit=Emitter(None, time), secrets=secrets_of(memory_plan))
+    shared = Shared.begin(time, secrets=secrets_of(memory_plan))
     lineage = state.lineage if state else ""
     checked = preflight_for(memory_plan, steps_of(memory_plan), record, shared, lineage)
     if checked.problems:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,8 +101,3 @@ def strictly(findings: tuple[Finding, ...], strict: bool) -> tuple[Finding, ...]
     if strict and warnings:
         raise ConfigError("; ".join(f"{f.code}: {f.message}" for f in warnings), hint="mend these or drop --strict")
     return findings
-
-
-def emptied(record: AgentRecord) -> AgentRecord:
-    """What stays of an agent after a complete teardown: its name, so that a second teardown is no error."""
-    return replace(record, env={}, secret_env={}, resources=(), plan_digest="")

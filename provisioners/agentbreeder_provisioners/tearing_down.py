@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import ConfirmationNeeded, Interrupted, ProtectionOn, TeardownIncomplete
-from agentbreeder_core.events import EventSink, Note, RunEnded, RunStarted
+from agentbreeder_core.events import EventSink, Note
 from agentbreeder_state import SaveFailed
 from agentbreeder_state.record import AgentRecord, InfraState, Resource
 from agentbreeder_state.store import StateStore
@@ -18,11 +18,12 @@ from agentbreeder_state.store import StateStore
 from .checking import refuse_other_account
 from .clouds import CLOUDS, cloud_named
 from .engine.destroy import Destroyer
-from .engine.graph import Outcome, run_graph
+from .engine.graph import Outcome
 from .engine.ownership import Owner
 from .engine.recorder import Recorder
-from .engine.run import Emitter, Shared
-from .project import emptied, needs_agent, or_system, store_in
+from .engine.run import Shared
+from .engine.run_steps import run_steps
+from .project import needs_agent, or_system, store_in
 from .results import Teardown
 
 
@@ -56,13 +57,7 @@ def teardown(
     if dry_run or report.nothing_left:
         return report
     time = or_system(clock)
-    shared = Shared(
-        clock=time,
-        cancel=cancel if cancel is not None else threading.Event(),
-        emit=Emitter(on_event, time),
-        deadline=None if timeout_s is None else time.monotonic() + timeout_s,
-        final_snapshot=final_snapshot,
-    )
+    shared = Shared.begin(time, on_event=on_event, cancel=cancel, timeout_s=timeout_s, final_snapshot=final_snapshot)
     store.check_writable()
     with store.lock(
         agent,
@@ -116,7 +111,8 @@ def _locked(
         owner = Owner(agent=record.agent, team=record.team, lineage=lineage)
         destroyer = Destroyer(kinds=provider.kinds(), recorder=recorder, shared=shared, owner=owner, kept=kept)
         _refuse_protected(destroyer, report)
-        outcome = _run(destroyer, report, shared)
+        needs = _dependants(list(report.planned))
+        outcome = run_steps("teardown", report.agent, needs, destroyer.destroy, shared, stop_on_failure=False)
     done = replace(
         report,
         deleted=tuple(r.step_id for r in report.planned if r.step_id in outcome.done),
@@ -128,8 +124,8 @@ def _locked(
     if done.remaining:
         _raise_incomplete(done, outcome)
     if not recorder.record.resources:
-        blank = emptied(recorder.record)
-        recorder.finish(env=blank.env, secret_env=blank.secret_env, plan_digest=blank.plan_digest)
+        # The agent's name stays, so that a second teardown is no error while a misspelt name is one.
+        recorder.finish(env={}, secret_env={}, plan_digest="")
     return done
 
 
@@ -137,22 +133,6 @@ def _refuse_protected(destroyer: Destroyer, report: Teardown) -> None:
     reasons = [why for r in report.planned if (why := destroyer.protection(r))]
     if reasons:
         raise ProtectionOn("; ".join(reasons) + ". Nothing was deleted")
-
-
-def _run(destroyer: Destroyer, report: Teardown, shared: Shared) -> Outcome:
-    steps = tuple(r.step_id for r in report.planned)
-    shared.emit(RunStarted, what="teardown", agent=report.agent, steps=steps)
-    started = shared.clock.monotonic()
-    outcome = run_graph(
-        _dependants(list(report.planned)),
-        destroyer.destroy,
-        clock=shared.clock,
-        cancel=shared.cancel,
-        stop_on_failure=False,
-    )
-    ok, elapsed = len(outcome.done) == len(steps), shared.clock.monotonic() - started
-    shared.emit(RunEnded, what="teardown", agent=report.agent, ok=ok, elapsed_s=elapsed)
-    return outcome
 
 
 def _raise_incomplete(done: Teardown, outcome: Outcome) -> None:

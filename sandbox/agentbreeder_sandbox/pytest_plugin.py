@@ -55,7 +55,7 @@ def deploy_agent(aws_sandbox: AwsSandbox, tmp_path: Path) -> Iterator[Callable[.
     """
     from agentbreeder_provisioners import deploy
 
-    before = _standing(aws_sandbox)
+    before = aws_sandbox.standing()
     folders: list[Path] = []
 
     def run(source: str | Path, **options: Any) -> Deployment:
@@ -71,7 +71,7 @@ def deploy_agent(aws_sandbox: AwsSandbox, tmp_path: Path) -> Iterator[Callable[.
     aws_sandbox.lift_protection()
     for folder in dict.fromkeys(folders):
         _tear_down(folder, aws_sandbox)
-    assert _standing(aws_sandbox) == before, "teardown left something in the stand-in"
+    assert aws_sandbox.standing() == before, "teardown left something in the stand-in"
 
 
 def _write(folder: Path, text: str, number: int) -> Path:
@@ -92,7 +92,3 @@ def _tear_down(folder: Path, sandbox: AwsSandbox) -> None:
         return
     for agent in recorded:
         teardown(agent.agent, project_dir=folder, clock=sandbox.clock)
-
-
-def _standing(sandbox: AwsSandbox) -> dict[str, list[str]]:
-    return {k: v for k, v in sandbox.inventory().items() if k != "secrets_scheduled_for_deletion"}

@@ -16,7 +16,7 @@ from .conftest import Run
 
 
 def standing(cloud: AwsSandbox) -> dict[str, list[str]]:
-    return {k: v for k, v in cloud.inventory().items() if k != "secrets_scheduled_for_deletion"}
+    return cloud.standing()
 
 
 def events(err: str) -> list[dict[str, object]]:

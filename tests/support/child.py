@@ -6,7 +6,8 @@ import multiprocessing
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+import pytest
 
 GONE = 137  # what a shell reports for a process that was killed
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -26,22 +27,9 @@ def in_a_child(path: Path, network_env: Mapping[str, str], n: int, after: bool) 
 
 def _deploy(path: Path, network_env: dict[str, str], environ: dict[str, str], n: int, after: bool) -> None:
     os.environ.update(environ)
-    from botocore.client import BaseClient
-
     from agentbreeder_provisioners import deploy
-    from support.deaths import Points
+    from support.deaths import Points, api_calls
 
     points = Points(n, lambda: os._exit(GONE))
-    original = BaseClient._make_api_call
-
-    def call(self: Any, operation: str, params: dict[str, Any]) -> Any:
-        here = points.reach(operation)
-        if here and not after:
-            points.act()
-        answer = original(self, operation, params)
-        if here:
-            points.act()
-        return answer
-
-    BaseClient._make_api_call = call
-    deploy(path, network_env=network_env)
+    with api_calls(pytest.MonkeyPatch(), points, after=after):
+        deploy(path, network_env=network_env)

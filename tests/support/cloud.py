@@ -22,10 +22,8 @@ def do_teardown(sandbox: AwsSandbox, folder: Path, agent: str = "support", **kw:
 
 
 def standing(sandbox: AwsSandbox) -> dict[str, list[str]]:
-    """The inventory without secrets that wait for their deletion: those cost nothing and hold only a name."""
-    found = dict(sandbox.inventory())
-    del found["secrets_scheduled_for_deletion"]
-    return found
+    """What stands in the account now."""
+    return sandbox.standing()
 
 
 def state_of(folder: Path) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Stage:
 
     def inventory(self) -> dict[str, list[str]]:
         """What stands in the account, without the secrets that wait for their deletion."""
-        return {kind: names for kind, names in self.sandbox.inventory().items() if kind != _SCHEDULED}
+        return self.sandbox.standing()
 
     def scheduled_secrets(self) -> Sequence[str]:
         """Names of deleted secrets inside their recovery window."""

@@ -25,12 +25,9 @@ class AwsClients:
     the clock and stop at once on cancel. A call blocks at most 70 s per attempt and retries for about two minutes.
     """
 
-    def __init__(
-        self, region: str, clock: Clock, cancel: threading.Event, secrets: Iterable[Secret] = (), profile: str = ""
-    ) -> None:
+    def __init__(self, region: str, clock: Clock, cancel: threading.Event, secrets: Iterable[Secret] = ()) -> None:
         self.region, self._clock, self._cancel = region, clock, cancel
         self._hidden = [s.reveal() for s in secrets]
-        self._profile = profile
         self._clients: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._session: Any = None
@@ -65,7 +62,7 @@ class AwsClients:
         Raises `AuthError`, `QuotaError`, `CloudError`, or the engine's `NotFound`, `AlreadyExists`, `Busy`, and
         `Transient` once retries are used up. A create whose reply was lost comes back as `AlreadyExists`.
         """
-        from tenacity import RetryError, Retrying, retry_if_exception_type, wait_random_exponential
+        from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
 
         def tired(state: Any) -> bool:
             return bool(state.idle_for >= RETRY_TOTAL_S or state.attempt_number >= (RETRY_ATTEMPTS if retry else 1))
@@ -77,10 +74,7 @@ class AwsClients:
             sleep=self._sleep,
             reraise=True,
         )
-        try:
-            answer: dict[str, Any] = retrying(self._once, method, params)
-        except RetryError as e:  # pragma: no cover - reraise=True hands out the last error itself
-            raise CloudError("AWS did not answer") from e
+        answer: dict[str, Any] = retrying(self._once, method, params)
         return answer
 
     def _once(self, method: Callable[..., Any], params: Mapping[str, Any]) -> Any:
@@ -100,7 +94,7 @@ class AwsClients:
         message = str(body.get("Message", ""))
         for hidden in self._hidden:
             message = message.replace(hidden, "****")
-        return classify("AWS", str(error.operation_name), str(body.get("Code", "")), message, status)
+        return classify(str(error.operation_name), str(body.get("Code", "")), message, status)
 
     def _sleep(self, seconds: float) -> None:
         if self._clock.wait(self._cancel, seconds):
@@ -130,7 +124,7 @@ class AwsClients:
             user_agent_extra="agentbreeder-memory",
         )
         try:
-            self._session = self._session or boto3.session.Session(profile_name=self._profile or None)
+            self._session = self._session or boto3.session.Session()
             return self._session.client(service, region_name=self.region, config=config)
         except (BotoCoreError, ValueError) as e:
             raise ConfigError(

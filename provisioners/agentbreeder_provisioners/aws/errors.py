@@ -133,7 +133,7 @@ _HINTS: dict[str, str] = {
 }
 
 
-def classify(service: str, operation: str, code: str, message: str, http_status: int) -> CloudError:
+def classify(operation: str, code: str, message: str, http_status: int) -> CloudError:
     """The error for one answer of AWS. `message` is the service's own sentence, with secrets already taken out."""
     kind = _BY_CALL.get((operation, code)) or _BY_CODE.get(code)
     if kind is None and _service_linked_role(code, message):
@@ -145,7 +145,7 @@ def classify(service: str, operation: str, code: str, message: str, http_status:
     hint = _HINTS.get(code, "")
     if kind is AuthError and not hint:
         hint = "the IAM policy that deploy and teardown need is in docs/aws.md"
-    return kind(f"{service} {operation}: {what}: {text}", hint=hint)
+    return kind(f"AWS {operation}: {what}: {text}", hint=hint)
 
 
 def _service_linked_role(code: str, message: str) -> bool:

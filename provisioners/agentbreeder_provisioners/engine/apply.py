@@ -9,11 +9,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentbreeder_core.errors import AgentBreederError, CloudError, Drifted, NameTaken, StateError
-from agentbreeder_core.events import StepDone, StepFailed, StepStarted
+from agentbreeder_core.errors import AgentBreederError, Drifted, NameTaken
+from agentbreeder_core.events import StepDone, StepStarted
 from agentbreeder_state.record import Resource
 
-from .kinds import AlreadyExists, Busy, Kind, NotFound, Target
+from .failures import report_failure
+from .kinds import AlreadyExists, Busy, Kind, NotFound, Target, target_of
 from .ownership import Owner, whose
 from .recorder import Recorder
 from .run import NotYet, Run, Shared
@@ -50,7 +51,7 @@ class Applier:
         try:
             outcome = self._bring(step, recorded, run)
         except AgentBreederError as e:
-            self._failed(step, e)
+            report_failure(self.shared, self.recorder, step.id, step.name, e)
             raise
         self.shared.emit(StepDone, step=step.id, name=step.name, outcome=outcome, elapsed_s=run.elapsed_s())
 
@@ -62,7 +63,7 @@ class Applier:
         self.shared.emit(StepStarted, step=step.id, name=step.name, action=action)
         inputs = resolve_refs(step.inputs, {PREFLIGHT: dict(self.facts), **self.recorder.outputs()})
         resource = self._intend(step, recorded, inputs)
-        target = self._target(resource, inputs)
+        target = replace(target_of(resource, self.owner), inputs=inputs)
         outcome = "found"
         if not resource.physical_id:
             physical_id, outcome = self._find_or_create(kind, target, run, known_absent=step.id in self.absent)
@@ -86,7 +87,7 @@ class Applier:
             ) from e
 
     def _recheck(self, kind: Kind, recorded: Resource, run: Run) -> str:
-        outputs = self._wait(kind, self._target(recorded, recorded.inputs), run)
+        outputs = self._wait(kind, target_of(recorded, self.owner), run)
         self._restore_use(recorded)
         if outputs == recorded.outputs:
             return "unchanged"
@@ -147,21 +148,3 @@ class Applier:
                 f"{target.step_id}: {target.name!r} exists and is not this agent's: {whose(tags)}; nothing was changed",
                 hint="rename the agent, or see whose it is in the cloud's console",
             )
-
-    def _target(self, resource: Resource, inputs: Mapping[str, Any]) -> Target:
-        return Target(
-            step_id=resource.step_id,
-            name=resource.name,
-            owner=self.owner,
-            physical_id=resource.physical_id,
-            inputs=inputs,
-            outputs=resource.outputs,
-        )
-
-    def _failed(self, step: Step, error: AgentBreederError) -> None:
-        detail = error.detail or error.summary
-        self.shared.emit(StepFailed, step=step.id, name=step.name, code=error.code, message=detail)
-        if isinstance(error, CloudError) and not isinstance(error, StateError):
-            recorded = self.recorder.resource(step.id)
-            if recorded is not None:
-                self.recorder.move(step.id, recorded.phase, last_error=f"{error.code}: {detail}")

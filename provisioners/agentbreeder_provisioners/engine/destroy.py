@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agentbreeder_core.errors import AgentBreederError, CloudError, StateError
-from agentbreeder_core.events import Note, StepDone, StepFailed, StepStarted
+from agentbreeder_core.errors import AgentBreederError
+from agentbreeder_core.events import Note, StepDone, StepStarted
 from agentbreeder_state.record import Resource
 
-from .kinds import Busy, Kind, NotFound, Target
+from .failures import report_failure
+from .kinds import Busy, Kind, NotFound, Target, target_of
 from .ownership import Owner, whose
 from .recorder import Recorder
 from .run import NotYet, Run, Shared
@@ -33,7 +34,7 @@ class Destroyer:
         if not resource.physical_id:
             return ""
         try:
-            return self.kinds[resource.kind].protection(self._target(resource), self._run(resource))
+            return self.kinds[resource.kind].protection(target_of(resource, self.owner), self._run(resource))
         except NotFound:
             return ""
 
@@ -49,7 +50,7 @@ class Destroyer:
         try:
             outcome = self._destroy(resource, run)
         except AgentBreederError as e:
-            self._failed(resource, e)
+            report_failure(self.shared, self.recorder, step_id, resource.name, e)
             raise
         self.shared.emit(StepDone, step=step_id, name=resource.name, outcome=outcome, elapsed_s=run.elapsed_s())
 
@@ -63,7 +64,7 @@ class Destroyer:
         resource = replace(resource, physical_id=physical_id)
         outputs = self._final_outputs(kind, resource, run)
         resource = self.recorder.put(replace(resource, phase="deleting", outputs=outputs))
-        target = self._target(resource)
+        target = target_of(resource, self.owner)
         outcome = run.until(lambda: self._delete(kind, target, run), first_s=2.0)
         if outcome == "deleted":
             kind.wait_gone(target, run)
@@ -80,7 +81,7 @@ class Destroyer:
         """
 
         def look() -> str | NotYet:
-            found = kind.find(self._target(resource), run)
+            found = kind.find(target_of(resource, self.owner), run)
             if found is None:
                 return NotYet("making sure that nothing is there") if run.in_grace() else ""
             if found.state == "scheduled":
@@ -95,7 +96,7 @@ class Destroyer:
 
     def _final_outputs(self, kind: Kind, resource: Resource, run: Run) -> dict[str, object]:
         try:
-            return kind.final_outputs(self._target(resource), run)
+            return kind.final_outputs(target_of(resource, self.owner), run)
         except NotFound:
             return dict(resource.outputs)
 
@@ -112,20 +113,3 @@ class Destroyer:
         since = resource.created_at or resource.updated_at
         timeout_s = self.kinds[resource.kind].delete_timeout_s
         return Run(self.shared, step=resource.step_id, name=resource.name, timeout_s=timeout_s, since=since)
-
-    def _target(self, resource: Resource) -> Target:
-        return Target(
-            step_id=resource.step_id,
-            name=resource.name,
-            owner=self.owner,
-            physical_id=resource.physical_id,
-            inputs=resource.inputs,
-            outputs=resource.outputs,
-        )
-
-    def _failed(self, resource: Resource, error: AgentBreederError) -> None:
-        detail = error.detail or error.summary
-        self.shared.emit(StepFailed, step=resource.step_id, name=resource.name, code=error.code, message=detail)
-        recorded = self.recorder.resource(resource.step_id)
-        if recorded is not None and isinstance(error, CloudError) and not isinstance(error, StateError):
-            self.recorder.move(resource.step_id, recorded.phase, last_error=f"{error.code}: {detail}")

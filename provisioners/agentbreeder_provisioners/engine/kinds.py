@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agentbreeder_core.errors import CloudError
+from agentbreeder_state.record import Resource
 
 from .ownership import Owner
 
@@ -60,6 +61,18 @@ class Target:
     physical_id: str = ""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     outputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def target_of(resource: Resource, owner: Owner) -> Target:
+    """The target that a recorded resource is."""
+    return Target(
+        step_id=resource.step_id,
+        name=resource.name,
+        owner=owner,
+        physical_id=resource.physical_id,
+        inputs=resource.inputs,
+        outputs=resource.outputs,
+    )
 
 
 class Kind(Protocol):

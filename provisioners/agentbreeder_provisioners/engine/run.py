@@ -58,6 +58,27 @@ class Shared:
     secrets: Mapping[str, Secret] = field(default_factory=dict, repr=False)
     final_snapshot: bool = False
 
+    @classmethod
+    def begin(
+        cls,
+        clock: Clock,
+        *,
+        on_event: EventSink | None = None,
+        cancel: threading.Event | None = None,
+        timeout_s: float | None = None,
+        secrets: Mapping[str, Secret] | None = None,
+        final_snapshot: bool = False,
+    ) -> Shared:
+        """For a use-case that starts now; `timeout_s` bounds all of it, in seconds."""
+        return cls(
+            clock=clock,
+            cancel=cancel if cancel is not None else threading.Event(),
+            emit=Emitter(on_event, clock),
+            deadline=None if timeout_s is None else clock.monotonic() + timeout_s,
+            secrets=secrets or {},
+            final_snapshot=final_snapshot,
+        )
+
 
 class Run:
     """One step's view of the run: its own deadline and name on top of what is shared."""

@@ -8,6 +8,7 @@ from typing import Any
 from .world import ACCOUNT
 
 Inventory = dict[str, list[str]]
+SCHEDULED = "secrets_scheduled_for_deletion"
 
 
 def take(home: str) -> Inventory:
@@ -40,7 +41,7 @@ def take(home: str) -> Inventory:
         add("replication_groups", region, cache.replication_groups)
         add("secrets", region, (s.name for s in vault.secrets.values() if not s.is_deleted()))
         gone = (s.name for s in vault.secrets.values() if s.is_deleted())
-        add("secrets_scheduled_for_deletion", region, gone)
+        add(SCHEDULED, region, gone)
     return {kind: sorted(names) for kind, names in found.items()}
 
 

@@ -13,8 +13,9 @@ from typing import Any
 from agentbreeder_core.clock import Clock, SystemClock
 from agentbreeder_core.errors import MissingExtra
 
-from . import inventory, realism_cache, realism_groups, realism_rds, realism_secrets
+from . import realism_cache, realism_groups, realism_rds, realism_secrets
 from .http import ApiCall, Front, Hook
+from .inventory import SCHEDULED, Inventory, take
 from .world import ACCOUNT, Durations, Patches, World
 
 _FINISH = {"rds": realism_rds.finish, "elasticache": realism_cache.finish, "secretsmanager": realism_secrets.finish}
@@ -172,11 +173,15 @@ class AwsSandbox:
             "AWS_SECURITY_GROUPS": ",".join(self.security_group_ids),
         }
 
-    def inventory(self) -> inventory.Inventory:
+    def inventory(self) -> Inventory:
         """Everything that stands in the account now; see `aws.inventory`."""
         with self._serving().lock:
             self._pass_time()
-            return inventory.take(self.region)
+            return take(self.region)
+
+    def standing(self) -> Inventory:
+        """The inventory without secrets that wait for their deletion: those cost nothing and hold only a name."""
+        return {kind: names for kind, names in self.inventory().items() if kind != SCHEDULED}
 
     def second_vpc(self) -> tuple[str, list[str]]:
         """Another VPC with one subnet, for what must not be mixed: (vpc id, subnet ids)."""
