@@ -92,7 +92,8 @@ def _locked(
     steps = steps_of(memory_plan)
     lineage = lineage_to_use(state)
     checked = preflight_for(memory_plan, steps, record, shared, lineage) if steps else None
-    if checked and options.adopt and checked.seen.lineages:
+    adopting = bool(checked and options.adopt and checked.seen.lineages)
+    if checked and adopting:
         lineage = lineage_to_use(state, adopt_from=checked.seen.lineages)
         checked = preflight_for(memory_plan, steps, record, shared, lineage)
     if checked:
@@ -101,11 +102,11 @@ def _locked(
     if result.changes and options.approve and not options.approve(result):
         raise ConfirmationNeeded("not approved; nothing was changed")
     if state is None or state.lineage != lineage:
-        lineage = settle_lineage(store, lineage, adopted=options.adopt)
+        lineage = settle_lineage(store, lineage, adopted=adopting)
     recorder = Recorder(store, _base_record(project, memory_plan, record, checked), lineage, shared.clock)
     if checked and checked.seen.missing:
         forget_missing(recorder, steps, checked.seen.missing, options.recreate_missing)
-    changed = _run(memory_plan, steps, recorder, shared, checked, lineage) if checked else False
+    changed = _run(memory_plan, steps, recorder, shared, checked, lineage, adopting) if checked else False
     return _finish(memory_plan, steps, recorder, result, shared, changed)
 
 
@@ -144,7 +145,13 @@ def _base_record(
 
 
 def _run(
-    plan: MemoryPlan, steps: list[Step], recorder: Recorder, shared: Shared, checked: Preflight, lineage: str
+    plan: MemoryPlan,
+    steps: list[Step],
+    recorder: Recorder,
+    shared: Shared,
+    checked: Preflight,
+    lineage: str,
+    adopting: bool,
 ) -> bool:
     applier = Applier(
         kinds=checked.kinds,
@@ -155,6 +162,7 @@ def _run(
         region=plan.region,
         facts=checked.facts,
         absent=checked.seen.absent,
+        adopting=adopting,
     )
     by_id = {s.id: s for s in steps}
     needs = {s.id: s.needs for s in steps}

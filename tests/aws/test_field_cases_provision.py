@@ -111,7 +111,8 @@ def test_c03_a_lost_state_is_picked_up_only_when_asked_to(sandbox: AwsSandbox, t
     with pytest.raises(PreflightFailed) as caught:
         do_deploy(sandbox, other)
     assert "--adopt" in caught.value.hint
-    do_deploy(sandbox, other, adopt=True)
+    adopted = do_deploy(sandbox, other, adopt=True)
+    assert {r.ownership for r in adopted.resources if r.step_id != "aws/postgres/url"} == {"adopted"}
     assert made(before, standing(sandbox)) == EXPECTED["shared"]
     do_teardown(sandbox, other.parent)
     assert standing(sandbox) == before

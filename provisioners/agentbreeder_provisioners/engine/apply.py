@@ -23,7 +23,10 @@ from .steps import PREFLIGHT, Step, resolve_refs
 
 @dataclass(slots=True, kw_only=True)
 class Applier:
-    """Brings one step after another to `ready`. `absent` are step ids whose name was just seen to be free."""
+    """Brings one step after another to `ready`. `absent` are step ids whose name was just seen to be free.
+
+    With `adopting`, what is found instead of made is recorded as `adopted`: another state made it.
+    """
 
     kinds: Mapping[str, Kind]
     recorder: Recorder
@@ -33,7 +36,7 @@ class Applier:
     region: str
     facts: Mapping[str, Any]
     absent: Collection[str]
-    adopted: bool = False
+    adopting: bool = False
     changed: bool = False
 
     def apply(self, step: Step) -> None:
@@ -68,7 +71,12 @@ class Applier:
         if not resource.physical_id:
             physical_id, outcome = self._find_or_create(kind, target, run, known_absent=step.id in self.absent)
             resource = self.recorder.move(
-                step.id, "created", physical_id=physical_id, created_at=self.shared.clock.now(), last_error=""
+                step.id,
+                "created",
+                physical_id=physical_id,
+                created_at=self.shared.clock.now(),
+                ownership="adopted" if self.adopting and outcome == "found" else resource.ownership,
+                last_error="",
             )
             self.changed = True
         target = replace(target, physical_id=resource.physical_id)
@@ -115,7 +123,6 @@ class Applier:
                 outputs={},
                 phase="intent",
                 unused=False,
-                ownership="adopted" if self.adopted else "owned",
             )
         )
 
