@@ -36,8 +36,13 @@ def preflight_for(
 ) -> Preflight:
     """Run all read-only checks. Blocks for some seconds. Raises `AuthError` for credentials that do not work, or that
     are for another account than the recorded one."""
-    provider = CLOUDS[plan.cloud].open(
-        region=plan.region, clock=shared.clock, cancel=shared.cancel, secrets=shared.secrets
+    cloud = CLOUDS[plan.cloud]
+    provider = cloud.open(
+        account=cloud.account_in(plan),
+        region=plan.region,
+        clock=shared.clock,
+        cancel=shared.cancel,
+        secrets=shared.secrets,
     )
     account = provider.account()
     refuse_other_account(record, account)
@@ -61,8 +66,8 @@ def refuse_other_account(record: AgentRecord | None, account: str) -> None:
     if record is None or not record.account or not record.resources or record.account == account:
         return
     raise AuthError(
-        f"agent {record.agent!r} is recorded in account {record.account}, but these credentials are for {account}",
-        hint="sign in to the recorded account (AWS_PROFILE), then run the same command again",
+        f"agent {record.agent!r} is recorded in account {record.account}, but this run is for {account}",
+        hint=CLOUDS[record.cloud].sign_in_hint,
     )
 
 

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 CLOUDS: dict[str, Cloud] = {"aws": AwsCloud()}
 
 
+def orphan_hints(agent: str) -> str:
+    """For somebody whose state file is lost: in each cloud, the command that lists what carries our tags."""
+    commands = "; or: ".join(cloud.orphan_hint(agent, "", "") for cloud in CLOUDS.values())
+    return f"to see whether anything of it stands: {commands}"
+
+
 def cloud_named(name: str) -> Cloud | None:
     """The cloud's code, or None for a target where this product makes nothing (`local`, `kubernetes`, ...).
 

@@ -9,6 +9,7 @@ from agentbreeder_resolver.plan_types import KNOWN_AFTER_DEPLOY, MemoryPlan
 
 from .clouds import CLOUDS
 
+EXTRA = "env:"
 AGENT_FILE_REFERENCE = "agent-file"
 """`ref` of a secret that lives only in the agent file: targets without a vault of ours (local, kubernetes)."""
 
@@ -27,10 +28,13 @@ def final_env(
             env[name] = str(outputs[source.step][source.output])
         else:
             env[name] = value
+    for origin, source in sources.items():
+        if origin.startswith(EXTRA):
+            env[origin.removeprefix(EXTRA)] = str(outputs[source.step][source.output])
     for name, wanted in plan.secret_env.items():
         if wanted.origin in sources:
             source = sources[wanted.origin]
-            secret_env[name] = {"ref": str(outputs[source.step][source.output]), "key": wanted.key}
+            secret_env[name] = {"ref": str(outputs[source.step][source.output]), "key": source.key}
         else:
             secret_env[name] = {"ref": AGENT_FILE_REFERENCE, "key": wanted.origin.removeprefix("url:")}
-    return env, secret_env
+    return dict(sorted(env.items())), secret_env

@@ -55,7 +55,9 @@ def _status(record: AgentRecord, lineage: str, refresh: bool, clock: Clock) -> A
     cloud = cloud_named(record.cloud) if refresh and record.resources else None
     if cloud is not None:
         shared = Shared.begin(clock)
-        provider = cloud.open(region=record.region, clock=clock, cancel=shared.cancel, secrets={})
+        provider = cloud.open(
+            account=record.account, region=record.region, clock=clock, cancel=shared.cancel, secrets={}
+        )
         refuse_other_account(record, provider.account())
         kinds, owner = provider.kinds(), Owner(agent=record.agent, team=record.team, lineage=lineage)
 
@@ -123,7 +125,11 @@ def environment(
 def _revealed(record: AgentRecord, folder: Path, clock: Clock) -> dict[str, Secret]:
     values: dict[str, Secret] = {}
     cloud = CLOUDS.get(record.cloud)
-    provider = cloud.open(region=record.region, clock=clock, cancel=threading.Event(), secrets={}) if cloud else None
+    provider = (
+        cloud.open(account=record.account, region=record.region, clock=clock, cancel=threading.Event(), secrets={})
+        if cloud
+        else None
+    )
     for name, reference in record.secret_env.items():
         if reference["ref"] == AGENT_FILE_REFERENCE or provider is None:
             plan = resolve_path(folder / record.source)

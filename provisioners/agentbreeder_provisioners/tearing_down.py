@@ -16,7 +16,7 @@ from agentbreeder_state.record import AgentRecord, InfraState, Resource
 from agentbreeder_state.store import StateStore
 
 from .checking import refuse_other_account
-from .clouds import CLOUDS, cloud_named
+from .clouds import cloud_named, orphan_hints
 from .engine.destroy import Destroyer
 from .engine.graph import Outcome
 from .engine.ownership import Owner
@@ -35,6 +35,7 @@ def teardown(
     clock: Clock | None = None,
     timeout_s: float | None = None,
     final_snapshot: bool = False,
+    purge: bool = False,
     unused_only: bool = False,
     dry_run: bool = False,
     lock_wait_s: float = 0.0,
@@ -45,6 +46,7 @@ def teardown(
 
     Blocks until the cloud says it is gone (minutes), at most `timeout_s` when given. Goes on past failures; what
     remains stays recorded. `dry_run` only lists. `unused_only` deletes only what the agent file stopped asking for.
+    `purge` also gives up the recovery time of a vault that was made for the agent, so that its name is free at once.
     A torn-down agent answers `nothing_left`.
 
     Raises `StateMissing` (no state, or an agent never deployed from here), `LockHeld`, `AuthError` (also for another
@@ -52,12 +54,14 @@ def teardown(
     """
     store = store_in(project_dir)
     state = store.read()
-    record = needs_agent(state, store, agent, CLOUDS["aws"].orphan_hint(agent, ""))
+    record = needs_agent(state, store, agent, orphan_hints(agent))
     report = _report(record, unused_only, dry_run)
     if dry_run or report.nothing_left:
         return report
     time = or_system(clock)
-    shared = Shared.begin(time, on_event=on_event, cancel=cancel, timeout_s=timeout_s, final_snapshot=final_snapshot)
+    shared = Shared.begin(
+        time, on_event=on_event, cancel=cancel, timeout_s=timeout_s, final_snapshot=final_snapshot, purge=purge
+    )
     store.check_writable()
     with store.lock(
         agent,
@@ -106,7 +110,9 @@ def _locked(
     outcome = Outcome()
     kept: list[str] = []
     if cloud is not None and report.planned:
-        provider = cloud.open(region=record.region, clock=shared.clock, cancel=shared.cancel, secrets={})
+        provider = cloud.open(
+            account=record.account, region=record.region, clock=shared.clock, cancel=shared.cancel, secrets={}
+        )
         refuse_other_account(record, provider.account())
         owner = Owner(agent=record.agent, team=record.team, lineage=lineage)
         destroyer = Destroyer(kinds=provider.kinds(), recorder=recorder, shared=shared, owner=owner, kept=kept)

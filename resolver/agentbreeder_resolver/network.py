@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from .spec import Located
@@ -28,6 +28,19 @@ _FIELDS: dict[str, tuple[tuple[str, tuple[str, ...], str], ...]] = {
         ("runtime_principal_id", ("AZURE_RUNTIME_PRINCIPAL_ID",), ""),
     ),
 }
+_NEEDED: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
+    "aws": (
+        ("subnet_ids", frozenset({"postgresql", "redis"})),
+        ("security_group_ids", frozenset({"postgresql", "redis"})),
+    ),
+    "gcp": (("project", frozenset({"postgresql", "redis"})),),
+    "azure": (
+        ("subscription_id", frozenset({"postgresql", "redis"})),
+        ("resource_group", frozenset({"postgresql", "redis"})),
+        ("db_subnet_id", frozenset({"postgresql"})),
+    ),
+}
+"""What deploy cannot do without, by the stores that are made."""
 NETWORK_VARIABLES = frozenset(v for fields in _FIELDS.values() for _, names, _ in fields for v in names) | frozenset(
     REGION_KEYS.values()
 )
@@ -46,6 +59,12 @@ def network_of(
     for field, value in overrides.items():
         network[field] = _listed(value) if isinstance(value, list) else value
     return network
+
+
+def missing_network(cloud: str, network: Mapping[str, Any], families: Collection[str]) -> list[str]:
+    """The variables that are not set and that making these stores needs."""
+    variables = {field: names[0] for field, names, _ in _FIELDS.get(cloud, ())}
+    return [variables[f] for f, of in _NEEDED.get(cloud, ()) if of & set(families) and not network.get(f)]
 
 
 def _listed(items: list[str]) -> list[str]:

@@ -42,4 +42,5 @@ def _store(store: Store) -> dict[str, Any]:
     }
     if isinstance(store, PostgresStore):
         return {**shown, "storage_gib": store.storage_gib, "deletion_protection": store.deletion_protection}
-    return {**shown, "engine": store.engine, "tls": store.tls}
+    shown |= {"engine": store.engine, "tls": store.tls}
+    return {**shown, "azure_redis": store.azure_redis} if store.azure_redis else shown

@@ -45,7 +45,10 @@ class PostgresStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedisStore:
-    """A Redis-protocol store the agent uses. `engine` is `valkey` or `redis` (AWS only; elsewhere `redis`)."""
+    """A Redis-protocol store the agent uses. `engine` is `valkey` or `redis` (AWS only; elsewhere `redis`).
+
+    `azure_redis` says which of Azure's two products: `managed` or `cache`; "" on other clouds.
+    """
 
     kind: Literal["redis"] = "redis"
     uses: tuple[str, ...]
@@ -57,6 +60,7 @@ class RedisStore:
     backup_days: int = 0
     multi_az: bool = False
     tls: bool = False
+    azure_redis: str = ""
 
 
 Store = PostgresStore | RedisStore

@@ -10,7 +10,11 @@ from .reader import Section
 
 _AWS_CLASS = re.compile(r"db\.[a-z0-9]+\.[a-z0-9]+", re.ASCII)
 _AWS_NODE = re.compile(r"cache\.[a-z0-9]+\.[a-z0-9]+", re.ASCII)
-_ANY = re.compile(r"[A-Za-z0-9_.\-]+", re.ASCII)
+_GCP_TIER = re.compile(r"db-(f1-micro|g1-small|custom-[1-9][0-9]*-[1-9][0-9]*)", re.ASCII)
+_GCP_REDIS = re.compile(r"(BASIC|STANDARD_HA)(_[1-9][0-9]{0,2}GB)?", re.ASCII)
+_AZURE_SKU = re.compile(r"Standard_[A-Z][A-Za-z0-9_]*", re.ASCII)
+_AZURE_MANAGED = re.compile(r"(Balanced|MemoryOptimized|ComputeOptimized)_[A-Z][0-9]+", re.ASCII)
+_AZURE_CACHE = re.compile(r"(Basic_C|Standard_C|Premium_P)[0-9]", re.ASCII)
 _MAJOR = re.compile(r"[1-9][0-9]?", re.ASCII)
 
 KEYS = (
@@ -66,32 +70,40 @@ SIZES: dict[tuple[str, str], Sizes] = {
     ),
     ("gcp", "postgresql"): Sizes(
         instance_class="db-g1-small",
-        class_pattern=_ANY,
+        class_pattern=_GCP_TIER,
         engines=_POSTGRES,
         storage=(10, 10, 65536),
         backups=(7, 1, 365),
         deletion_protection=True,
     ),
     ("gcp", "redis"): Sizes(
-        instance_class="BASIC", class_pattern=_ANY, engines={"redis": ("7", "6")}, storage=None, tls=True
+        instance_class="BASIC", class_pattern=_GCP_REDIS, engines={"redis": ("7", "6")}, storage=None, tls=True
     ),
     ("azure", "postgresql"): Sizes(
         instance_class="Standard_B1ms",
-        class_pattern=_ANY,
+        class_pattern=_AZURE_SKU,
         engines=_POSTGRES,
         storage=(32, 32, 32768),
         backups=(7, 7, 35),
     ),
     ("azure", "redis"): Sizes(
-        instance_class="Balanced_B0", class_pattern=_ANY, engines={"redis": ("7",)}, multi_az=True
+        instance_class="Balanced_B0", class_pattern=_AZURE_MANAGED, engines={"redis": ("7",)}, tls=True
+    ),
+    ("azure", "redis-cache"): Sizes(
+        instance_class="Basic_C0", class_pattern=_AZURE_CACHE, engines={"redis": ("6",)}, multi_az=False, tls=True
     ),
 }
+
+
+def sizes_of(cloud: str, family: str, azure_redis: str = "managed") -> Sizes | None:
+    """What `cloud` offers for `family`; Azure has two Redis products. None where nothing is made."""
+    return SIZES.get((cloud, "redis-cache" if (cloud, family, azure_redis) == ("azure", "redis", "cache") else family))
 
 
 def read_provision(section: Section, cloud: str, family: str) -> dict[str, Any]:
     """The keys that were written, checked against what this cloud offers for this store. Notes every problem."""
     section.refuse_unknown(KEYS)
-    sizes = SIZES.get((cloud, family))
+    sizes = sizes_of(cloud, family, section.text("azure_redis") or "managed")
     values: dict[str, Any] = {}
     _read_texts(section, sizes, values)
     _read_range(section, "storage_gib", sizes.storage if sizes else None, bool(sizes), values)

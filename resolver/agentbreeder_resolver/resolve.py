@@ -11,7 +11,7 @@ from agentbreeder_core.errors import ConfigError, Problem
 from .choose import Choice, choose_backend
 from .configs import CONFIG_FILE, FileMemoryConfigs, MemoryConfigSource
 from .findings import conflict_findings, url_findings, variable_findings
-from .network import network_of
+from .network import REGION_KEYS, missing_network, network_of
 from .plan_types import (
     KNOWN_AFTER_DEPLOY,
     MANAGED_CLOUDS,
@@ -92,7 +92,7 @@ def resolve(
             draft.env["MEMORY_TTL_SECONDS"] = str(choice.ttl_seconds)
     defaults = network_env or {}
     network = network_of(spec.cloud, spec.env_vars, spec.memory.provision.get("network", {}), defaults)
-    region = spec.region or (defaults.get("AWS_REGION", "") if spec.cloud == "aws" else "")
+    region = spec.region or defaults.get(REGION_KEYS.get(spec.cloud, ""), "")
     draft.findings += variable_findings(spec)
     draft.findings += conflict_findings(spec, [*draft.env, *draft.secret_env])
     _place(draft, region, network)
@@ -138,7 +138,7 @@ def _memory(draft: _Draft, choice: Choice) -> None:
     if backend == "redis":
         store = redis_store(spec, uses=("memory",), provision=True, why=f"{choice.reason}, and no backend_url is given")
         draft.stores.append(store)
-        if store.tls or spec.cloud == "azure":
+        if store.tls:
             draft.secret_env[variable] = SecretEnv(origin="store:redis")
         else:
             draft.env[variable] = KNOWN_AFTER_DEPLOY
@@ -214,11 +214,10 @@ def _place(draft: _Draft, region: str, network: Mapping[str, object]) -> None:
         draft.say(
             "error", "REGION_MISSING", f"deploy.region is needed to make anything on {spec.cloud}", f"{spec.file}:1"
         )
-    if spec.cloud == "aws" and any(s.provision for s in draft.stores):
-        for key, variable in (("subnet_ids", "AWS_VPC_SUBNETS"), ("security_group_ids", "AWS_SECURITY_GROUPS")):
-            if not network.get(key):
-                message = f"deploy.env_vars.{variable} is not set; deploy will list what the account has and stop"
-                draft.say("warning", "NETWORK_MISSING", message, f"{spec.file}:1")
+    families = {s.kind for s in draft.stores if s.provision}
+    for variable in missing_network(spec.cloud, network, families):
+        message = f"deploy.env_vars.{variable} is not set; deploy will say what it needs and stop"
+        draft.say("warning", "NETWORK_MISSING", message, f"{spec.file}:1")
 
 
 def _raise_errors(draft: _Draft, strict: bool) -> None:

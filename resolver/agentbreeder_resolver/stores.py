@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .plan_types import PostgresStore, RedisStore
-from .provision import SIZES
+from .provision import sizes_of
 from .spec import AgentSpec
 
 
@@ -19,7 +19,7 @@ def _asked(spec: AgentSpec, uses: tuple[str, ...]) -> dict[str, Any]:
 
 def postgres_store(spec: AgentSpec, *, uses: tuple[str, ...], provision: bool, why: str) -> PostgresStore:
     """A PostgreSQL store; sizes are filled in only when it is to be made."""
-    sizes = SIZES.get((spec.cloud, "postgresql"))
+    sizes = sizes_of(spec.cloud, "postgresql")
     if not provision or sizes is None:
         return PostgresStore(uses=uses, provision=provision, why=why)
     asked = _asked(spec, uses)
@@ -38,10 +38,11 @@ def postgres_store(spec: AgentSpec, *, uses: tuple[str, ...], provision: bool, w
 
 def redis_store(spec: AgentSpec, *, uses: tuple[str, ...], provision: bool, why: str) -> RedisStore:
     """A Redis-protocol store; sizes are filled in only when it is to be made."""
-    sizes = SIZES.get((spec.cloud, "redis"))
+    asked = _asked(spec, uses)
+    product = asked.get("azure_redis", "managed") if spec.cloud == "azure" else ""
+    sizes = sizes_of(spec.cloud, "redis", product)
     if not provision or sizes is None:
         return RedisStore(uses=uses, provision=provision, why=why)
-    asked = _asked(spec, uses)
     engine = asked.get("engine", next(iter(sizes.engines)))
     return RedisStore(
         uses=uses,
@@ -52,5 +53,6 @@ def redis_store(spec: AgentSpec, *, uses: tuple[str, ...], provision: bool, why:
         engine_version=asked.get("engine_version", sizes.engines.get(engine, ("",))[0]),
         backup_days=asked.get("backup_days", sizes.backups[0] if sizes.backups else 0),
         multi_az=asked.get("multi_az", False),
-        tls=asked.get("tls", False),
+        tls=spec.cloud == "azure" or asked.get("tls", False),
+        azure_redis=product,
     )

@@ -17,9 +17,9 @@ from agentbreeder_provisioners import deploy, environment, plan
 from agentbreeder_provisioners.aws.names import base_name
 from agentbreeder_resolver import BackendUrl
 from agentbreeder_resolver.url_build import make_postgres_url
-from agentbreeder_sandbox.aws.http import ApiCall, Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
+from agentbreeder_sandbox.calls import ApiCall, Fault
 from support.agents import SCENARIOS, write_agent
 from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing, state_of
 

@@ -20,9 +20,9 @@ from agentbreeder_core.errors import (
 )
 from agentbreeder_core.events import Event, StepWaiting
 from agentbreeder_provisioners import status, teardown
-from agentbreeder_sandbox.aws.http import ApiCall, Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
+from agentbreeder_sandbox.calls import ApiCall, Fault
 from support.agents import SCENARIOS, write_agent
 from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing, state_of
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agentbreeder_core.errors import AgentBreederError
-from agentbreeder_sandbox.aws.http import ApiCall, Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
+from agentbreeder_sandbox.calls import ApiCall, Fault
 from support.agents import SCENARIOS, write_agent
 from support.child import GONE, in_a_child
 from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing, state_of

@@ -16,9 +16,9 @@ import pytest
 from agentbreeder_core.errors import AgentBreederError
 from agentbreeder_core.events import Event
 from agentbreeder_provisioners import environment
-from agentbreeder_sandbox.aws.http import Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
+from agentbreeder_sandbox.calls import Fault
 from support.agents import SCENARIOS, write_agent
 from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from agentbreeder_sandbox.aws.http import ApiCall, Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
+from agentbreeder_sandbox.calls import ApiCall, Fault
 
 from .conftest import Run
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agentbreeder_sandbox.aws.http import ApiCall, Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
+from agentbreeder_sandbox.calls import ApiCall, Fault
 
 from .conftest import AT_ONCE, Outcome, Run, command_of, variables
 from .test_deploy import standing

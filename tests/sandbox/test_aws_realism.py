@@ -11,8 +11,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from agentbreeder_provisioners.results import Deployment
-from agentbreeder_sandbox.aws.http import Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
+from agentbreeder_sandbox.calls import Fault
 
 ONCE = Config(retries={"total_max_attempts": 1})
 

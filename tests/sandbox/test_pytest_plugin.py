@@ -17,8 +17,8 @@ import yaml
 
 from agentbreeder_core.errors import AgentBreederError, ResourceFailed
 from agentbreeder_provisioners.results import Deployment
-from agentbreeder_sandbox.aws.http import Fault
 from agentbreeder_sandbox.aws.server import AwsSandbox
+from agentbreeder_sandbox.calls import Fault
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentbreeder_sandbox.aws.http import ApiCall, Fault
     from agentbreeder_sandbox.aws.server import AwsSandbox
+    from agentbreeder_sandbox.calls import ApiCall, Fault
 
 _LONGEST_S = 60.0
 
@@ -22,7 +22,7 @@ def deploy_and_kill(sandbox: AwsSandbox, agent_folder: Path, *, operation: str) 
     The call is carried out, so the cloud then holds a resource whose id nobody has recorded. Returns the exit code.
     Blocks until the process is dead; raises `subprocess.TimeoutExpired` after a minute.
     """
-    from agentbreeder_sandbox.aws.http import Fault
+    from agentbreeder_sandbox.calls import Fault
 
     # The hook may run before Popen has returned, so it waits for the process it is to kill.
     started = threading.Event()

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agentbreeder_core.clock import Clock
-from agentbreeder_core.errors import AuthError, CloudError, ConfigError, Interrupted, MissingExtra
+from agentbreeder_core.errors import AuthError, CloudError, ConfigError, MissingExtra
 from agentbreeder_core.secret import Secret
 
+from ..engine.calls import Caller
 from ..engine.kinds import Transient
 from .errors import classify
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
-RETRY_TOTAL_S, RETRY_MAX_WAIT_S, RETRY_ATTEMPTS = 120.0, 20.0, 12
 
 
 class AwsClients:
@@ -26,8 +26,8 @@ class AwsClients:
     """
 
     def __init__(self, region: str, clock: Clock, cancel: threading.Event, secrets: Iterable[Secret] = ()) -> None:
-        self.region, self._clock, self._cancel = region, clock, cancel
-        self._hidden = [s.reveal() for s in secrets]
+        self.region = region
+        self._caller = Caller("AWS", clock, cancel, secrets)
         self._clients: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._session: Any = None
@@ -54,7 +54,7 @@ class AwsClients:
 
     def hide(self, secret: Secret) -> None:
         """From now on this secret is cut out of any message AWS may echo it in."""
-        self._hidden.append(secret.reveal())
+        self._caller.hide(secret)
 
     def call(self, method: Callable[..., Any], /, *, retry: bool = True, **params: Any) -> dict[str, Any]:
         """Call a bound client method. Blocks; retries throttling, server errors and lost connections with jitter.
@@ -62,19 +62,7 @@ class AwsClients:
         Raises `AuthError`, `QuotaError`, `CloudError`, or the engine's `NotFound`, `AlreadyExists`, `Busy`, and
         `Transient` once retries are used up. A create whose reply was lost comes back as `AlreadyExists`.
         """
-        from tenacity import Retrying, retry_if_exception_type, wait_random_exponential
-
-        def tired(state: Any) -> bool:
-            return bool(state.idle_for >= RETRY_TOTAL_S or state.attempt_number >= (RETRY_ATTEMPTS if retry else 1))
-
-        retrying = Retrying(
-            retry=retry_if_exception_type(Transient),
-            wait=wait_random_exponential(multiplier=1, max=RETRY_MAX_WAIT_S),
-            stop=tired,
-            sleep=self._sleep,
-            reraise=True,
-        )
-        answer: dict[str, Any] = retrying(self._once, method, params)
+        answer: dict[str, Any] = self._caller.call(lambda: self._once(method, params), retry=retry)
         return answer
 
     def _once(self, method: Callable[..., Any], params: Mapping[str, Any]) -> Any:
@@ -91,14 +79,8 @@ class AwsClients:
     def _translated(self, error: Any) -> CloudError:
         body = error.response.get("Error", {})
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-        message = str(body.get("Message", ""))
-        for hidden in self._hidden:
-            message = message.replace(hidden, "****")
+        message = self._caller.cut(str(body.get("Message", "")))
         return classify(str(error.operation_name), str(body.get("Code", "")), message, status)
-
-    def _sleep(self, seconds: float) -> None:
-        if self._clock.wait(self._cancel, seconds):
-            raise Interrupted("stopped while waiting to ask AWS again")
 
     def _client(self, service: str) -> Any:
         with self._lock:

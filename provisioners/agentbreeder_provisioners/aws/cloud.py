@@ -56,6 +56,12 @@ class AwsProvider:
 class AwsCloud:
     """See `engine.wiring.Cloud`."""
 
+    sign_in_hint = "sign in to the recorded account (AWS_PROFILE), then run the same command again"
+
+    def account_in(self, plan: MemoryPlan) -> str:
+        """Only the credentials tell."""
+        return ""
+
     def steps_for(self, plan: MemoryPlan) -> list[Step]:
         """Pure."""
         return steps_for(plan)
@@ -64,13 +70,15 @@ class AwsCloud:
         """Pure."""
         return env_sources(plan)
 
-    def open(self, *, region: str, clock: Clock, cancel: threading.Event, secrets: Mapping[str, Secret]) -> AwsProvider:
+    def open(
+        self, *, account: str, region: str, clock: Clock, cancel: threading.Event, secrets: Mapping[str, Secret]
+    ) -> AwsProvider:
         """Makes no call yet; boto3 is imported at the first one."""
         from .clients import AwsClients
 
         return AwsProvider(AwsClients(region, clock, cancel, secrets.values()))
 
-    def orphan_hint(self, agent: str, region: str) -> str:
+    def orphan_hint(self, agent: str, account: str, region: str) -> str:
         """The tagging API finds most types (not DB subnet groups) and may still list deleted ones for hours."""
         where = f" --region {region}" if region else ""
         return f"aws resourcegroupstaggingapi get-resources{where} --tag-filters Key=agentbreeder:agent,Values={agent}"

@@ -39,13 +39,13 @@ def steps_for(plan: MemoryPlan) -> list[Step]:
 def env_sources(plan: MemoryPlan) -> dict[str, EnvSource]:
     """Where each origin's value is found once its step is ready."""
     sources = {
-        "store:postgresql": EnvSource(step="aws/postgres/url", output="secret_arn", secret=True),
+        "store:postgresql": EnvSource(step="aws/postgres/url", output="secret_arn", secret=True, key="url"),
         "store:redis": EnvSource(step="aws/redis/replication-group", output="url", secret=False),
     }
     if any(isinstance(s, RedisStore) and s.tls for s in plan.provisioned()):
-        sources["store:redis"] = EnvSource(step="aws/redis/url", output="secret_arn", secret=True)
+        sources["store:redis"] = EnvSource(step="aws/redis/url", output="secret_arn", secret=True, key="url")
     for url in plan.secret_urls:
-        sources[f"url:{url.id}"] = EnvSource(step=f"aws/{url.id}/secret", output="arn", secret=True)
+        sources[f"url:{url.id}"] = EnvSource(step=f"aws/{url.id}/secret", output="arn", secret=True, key="url")
     return sources
 
 

@@ -14,7 +14,8 @@ from agentbreeder_core.events import StepDone, StepStarted
 from agentbreeder_state.record import Resource
 
 from .failures import report_failure
-from .kinds import AlreadyExists, Busy, Kind, NotFound, Target, target_of
+from .kinds import AlreadyExists, Busy, Kind, NameReserved, NotFound, Target, target_of
+from .naming import next_generation
 from .ownership import Owner, whose
 from .recorder import Recorder
 from .run import NotYet, Run, Shared
@@ -69,7 +70,7 @@ class Applier:
         target = replace(target_of(resource, self.owner), inputs=inputs)
         outcome = "found"
         if not resource.physical_id:
-            physical_id, outcome = self._find_or_create(kind, target, run, known_absent=step.id in self.absent)
+            physical_id, outcome = self._find_or_create_any(kind, step, target, run)
             resource = self.recorder.move(
                 step.id,
                 "created",
@@ -79,7 +80,7 @@ class Applier:
                 last_error="",
             )
             self.changed = True
-        target = replace(target, physical_id=resource.physical_id)
+        target = replace(target, name=resource.name, physical_id=resource.physical_id)
         run = Run(self.shared, step=step.id, name=step.name, timeout_s=step.timeout_s, since=resource.created_at)
         self.recorder.move(step.id, "ready", outputs=self._wait(kind, target, run), last_error="")
         self.changed = True
@@ -125,6 +126,17 @@ class Applier:
                 unused=False,
             )
         )
+
+    def _find_or_create_any(self, kind: Kind, step: Step, target: Target, run: Run) -> tuple[str, str]:
+        """Under the recorded name, or the first later generation of it that no deleted resource holds."""
+        known_absent = step.id in self.absent
+        while True:
+            try:
+                return self._find_or_create(kind, target, run, known_absent=known_absent)
+            except NameReserved:
+                known_absent = False
+                resource = self.recorder.move(step.id, "intent", name=next_generation(target.name))
+                target = replace(target, name=resource.name)
 
     def _find_or_create(self, kind: Kind, target: Target, run: Run, *, known_absent: bool) -> tuple[str, str]:
         def attempt() -> tuple[str, str] | NotYet:

@@ -27,6 +27,12 @@ class AlreadyExists(CloudError):
     summary = "the resource exists already"
 
 
+class NameReserved(CloudError):
+    """A create met a name that nothing carries: a deleted resource still holds it. The next generation is free."""
+
+    summary = "a deleted resource still holds the name"
+
+
 class Busy(CloudError):
     """In use, or in a state that does not allow this yet. Worth asking again until the deadline."""
 
@@ -91,7 +97,8 @@ class Kind(Protocol):
     def create(self, target: Target, run: Run) -> str:
         """Ask the cloud to make it, tags in the same call; return the physical id at once.
 
-        Raises `AlreadyExists` when the name is taken, by us or others. A `scheduled` one of ours is restored instead.
+        Raises `AlreadyExists` when the name is taken, by us or others; `NameReserved` when nothing carries it and it is
+        not free all the same. A `scheduled` one of ours is restored instead.
         """
         ...
 

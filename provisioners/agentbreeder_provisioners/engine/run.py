@@ -57,6 +57,7 @@ class Shared:
     deadline: float | None = None
     secrets: Mapping[str, Secret] = field(default_factory=dict, repr=False)
     final_snapshot: bool = False
+    purge: bool = False
 
     @classmethod
     def begin(
@@ -68,6 +69,7 @@ class Shared:
         timeout_s: float | None = None,
         secrets: Mapping[str, Secret] | None = None,
         final_snapshot: bool = False,
+        purge: bool = False,
     ) -> Shared:
         """For a use-case that starts now; `timeout_s` bounds all of it, in seconds."""
         return cls(
@@ -77,6 +79,7 @@ class Shared:
             deadline=None if timeout_s is None else clock.monotonic() + timeout_s,
             secrets=secrets or {},
             final_snapshot=final_snapshot,
+            purge=purge,
         )
 
 

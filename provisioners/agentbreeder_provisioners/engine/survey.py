@@ -12,12 +12,12 @@ from agentbreeder_state.record import AgentRecord, Resource
 
 from .graph import run_graph
 from .kinds import Found, Kind, Target
+from .naming import next_generation
 from .ownership import Owner, same_agent, whose
 from .run import Run, Shared
 from .steps import PREFLIGHT, Ref, Step
 
 CHECK_TIMEOUT_S = 900.0
-LAST_GENERATION = 99
 
 
 @dataclass(slots=True)
@@ -51,16 +51,13 @@ class _Look:
         recorded = self._record.resource(step.id) if self._record else None
         run = Run(self._shared, step=step.id, name=step.name, timeout_s=CHECK_TIMEOUT_S)
         kind, target = self._kinds[step.kind], target_for(step, recorded, self._owner, self._facts)
+        first = target.name
         found = kind.find(target, run)
-        generation = 1
-        while (
-            found and found.state == "scheduled" and not self._owner.owns(found.tags) and generation < LAST_GENERATION
-        ):
-            generation += 1
-            target = replace(target, name=f"{step.name}-g{generation}")
+        while found and found.state == "scheduled" and not self._owner.owns(found.tags):
+            target = replace(target, name=next_generation(target.name))
             found = kind.find(target, run)
         with self._lock:
-            if generation > 1:
+            if target.name != first:
                 self.survey.renamed[step.id] = target.name
             self._judge(step, recorded, found)
 

@@ -47,16 +47,30 @@ class Provider(Protocol):
 
 
 class Cloud(Protocol):
-    """A cloud's folder as the use-cases see it. `steps_for` and `env_sources` are pure and load no SDK."""
+    """A cloud's folder as the use-cases see it. Everything but what `open` gives is pure and loads no SDK."""
+
+    sign_in_hint: str
+    """How to come back with the credentials of the recorded account."""
+
+    def account_in(self, plan: MemoryPlan) -> str:
+        """The project or subscription that the plan names; "" where only the credentials tell."""
+        ...
 
     def steps_for(self, plan: MemoryPlan) -> Sequence[Step]: ...
 
-    def env_sources(self, plan: MemoryPlan) -> Mapping[str, EnvSource]: ...
+    def env_sources(self, plan: MemoryPlan) -> Mapping[str, EnvSource]:
+        """By origin (`store:redis`, `url:<id>`); `env:<VARIABLE>` adds a plain variable that the plan does not know."""
+        ...
 
     def open(
-        self, *, region: str, clock: Clock, cancel: threading.Event, secrets: Mapping[str, Secret]
-    ) -> Provider: ...
+        self, *, account: str, region: str, clock: Clock, cancel: threading.Event, secrets: Mapping[str, Secret]
+    ) -> Provider:
+        """`account` is the plan's or the recorded one; a cloud whose credentials tell may ignore it.
 
-    def orphan_hint(self, agent: str, region: str) -> str:
+        Raises `ConfigError` when the cloud cannot be reached without one.
+        """
+        ...
+
+    def orphan_hint(self, agent: str, account: str, region: str) -> str:
         """A command that lists what carries our tags, for somebody who lost the state file."""
         ...

@@ -8,45 +8,17 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import parse_qsl
 from uuid import uuid4
 from xml.sax.saxutils import escape
 
+from ..calls import ApiCall, Fault, Hook
+
+_READS = ("Describe", "Get", "List")
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/[^/]+/([a-z0-9-]+)/aws4_request")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiCall:
-    """One request as it came over the wire. `index` counts from 1 since the last reset.
-
-    `service` is the name the request was signed for (`rds`, `ec2`, `elasticache`, `secretsmanager`, `sts`, `tagging`).
-    `params` are flat for the query protocols (`Tags.Tag.1.Key`), and the JSON document for the others.
-    """
-
-    index: int
-    service: str
-    operation: str
-    params: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """What happens to a call instead of an answer.
-
-    `drop_before`: the connection breaks and nothing was applied. `drop_after`: it was applied and the reply is lost.
-    `hang`: nothing was applied and no answer comes, until the sandbox is reset or stopped.
-    `reject`: refused with `code` and `message`.
-    """
-
-    kind: Literal["drop_before", "drop_after", "hang", "reject"]
-    code: str = "Throttling"
-    message: str = "Rate exceeded"
-    status: int = 400
-
-
-Hook = Callable[[ApiCall], Fault | None]
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -77,7 +49,13 @@ class Front:
             with self.lock:
                 return list(self._app(environ, start_response))
         with self.lock:
-            call = ApiCall(index=len(self.calls) + 1, service=service, operation=operation, params=params)
+            call = ApiCall(
+                index=len(self.calls) + 1,
+                service=service,
+                operation=operation,
+                params=params,
+                read=operation.startswith(_READS),
+            )
             self.calls.append(call)
             hook, let_go = self.on_call, self._let_go
         fault = hook(call) if hook else None

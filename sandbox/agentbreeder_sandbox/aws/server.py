@@ -13,8 +13,9 @@ from typing import Any
 from agentbreeder_core.clock import Clock, SystemClock
 from agentbreeder_core.errors import MissingExtra
 
+from ..calls import ApiCall, Hook
 from . import realism_cache, realism_groups, realism_rds, realism_secrets
-from .http import ApiCall, Front, Hook
+from .http import Front
 from .inventory import SCHEDULED, Inventory, take
 from .world import ACCOUNT, Durations, Patches, World
 

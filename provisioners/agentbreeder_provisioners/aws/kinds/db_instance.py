@@ -8,7 +8,7 @@ from agentbreeder_core.errors import CloudError, ResourceFailed
 
 from ...engine.kinds import AlreadyExists, Busy, Found, NotFound, Target
 from ...engine.run import NotYet, Run
-from .base import SimpleKind
+from .base import AwsKind
 from .tags import from_aws, to_aws
 from .vault import read_secret
 
@@ -31,7 +31,7 @@ _FAILED = frozenset(
 _NO_SNAPSHOT = frozenset({"failed", "incompatible-restore", "incompatible-network"})
 
 
-class DbInstance(SimpleKind):
+class DbInstance(AwsKind):
     """Inputs: see `aws.steps`. Outputs: `host`, `port`, `database`, `engine_version`; `final_snapshot` at teardown."""
 
     delete_timeout_s = 3600.0

@@ -9,14 +9,14 @@ from agentbreeder_resolver.url_build import make_redis_url
 
 from ...engine.kinds import Busy, Found, NotFound, Target
 from ...engine.run import NotYet, Run
-from .base import SimpleKind
+from .base import AwsKind
 from .tags import from_aws, to_aws
 from .vault import read_secret
 
 _UNREADABLE = "create-failed"
 
 
-class ReplicationGroup(SimpleKind):
+class ReplicationGroup(AwsKind):
     """Inputs: see `aws.steps`. Outputs: `host`, `port`, and `url` when no auth token protects it."""
 
     delete_timeout_s = 2700.0

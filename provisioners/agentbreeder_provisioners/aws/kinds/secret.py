@@ -10,14 +10,14 @@ from agentbreeder_core.secret import Secret, new_password
 
 from ...engine.kinds import AlreadyExists, Found, NotFound, Target
 from ...engine.run import Run
-from .base import SimpleKind
+from .base import AwsKind
 from .tags import from_aws, to_aws
 from .vault import read_secret, to_json, write_secret
 
 RECOVERY_DAYS = 7  # the shortest window AWS allows; the name stays reserved for as long
 
 
-class VaultSecret(SimpleKind):
+class VaultSecret(AwsKind):
     """Inputs: `username` (a fresh password is made beside it), or `value_of` (the id of a URL the run was given).
 
     Outputs: `arn`. A secret of ours inside its recovery window is restored and overwritten, never made twice.

@@ -9,11 +9,11 @@ from agentbreeder_resolver.url_build import make_postgres_url, make_redis_url
 
 from ...engine.kinds import Found, NotFound, Target
 from ...engine.run import Run
-from .base import SimpleKind
+from .base import AwsKind
 from .vault import read_secret, write_secret
 
 
-class SecretUrl(SimpleKind):
+class SecretUrl(AwsKind):
     """Inputs: `secret_arn`, `family`, `host`, `port`, `database` (PostgreSQL). Outputs: `secret_arn`, `version`.
 
     The container reads the `url` key. It is part of the secret and goes with it.

@@ -8,13 +8,13 @@ from agentbreeder_core.errors import CloudError
 
 from ...engine.kinds import AlreadyExists, Busy, Found, Target
 from ...engine.run import NotYet, Run
-from .base import SimpleKind
+from .base import AwsKind
 from .tags import from_aws, to_aws
 
 _SHOWN = 3
 
 
-class SecurityGroup(SimpleKind):
+class SecurityGroup(AwsKind):
     """Inputs: `vpc_id`, `port`, `source_group_ids`. Outputs: `group_id`. Names are unique per VPC."""
 
     def find(self, target: Target, run: Run) -> Found | None:

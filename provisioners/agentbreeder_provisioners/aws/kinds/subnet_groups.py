@@ -6,11 +6,11 @@ from typing import Any
 
 from ...engine.kinds import Found, NotFound, Target
 from ...engine.run import Run
-from .base import SimpleKind
+from .base import AwsKind
 from .tags import from_aws, to_aws
 
 
-class DbSubnetGroup(SimpleKind):
+class DbSubnetGroup(AwsKind):
     """RDS DB subnet group. Inputs: `subnet_ids` (two zones or more). Outputs: `name`."""
 
     def find(self, target: Target, run: Run) -> Found | None:
@@ -44,7 +44,7 @@ class DbSubnetGroup(SimpleKind):
         self._aws.call(self._aws.rds.delete_db_subnet_group, DBSubnetGroupName=target.physical_id)
 
 
-class CacheSubnetGroup(SimpleKind):
+class CacheSubnetGroup(AwsKind):
     """ElastiCache subnet group. Inputs: `subnet_ids`. Outputs: `name`."""
 
     def find(self, target: Target, run: Run) -> Found | None:
