@@ -1,4 +1,4 @@
-"""Running against the stand-in for AWS inside this process, with no way to reach a real account."""
+"""Running against a stand-in for a cloud inside this process, with no way to reach a real account."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentbreeder_core.errors import ConfigError
+from agentbreeder_resolver.network import NETWORK_VARIABLES
 
 from .mode import Mode
-from .network import NETWORK_VARIABLES
 
 if TYPE_CHECKING:
     from agentbreeder_provisioners import PlanResult
-    from agentbreeder_sandbox.aws.server import AwsSandbox
+    from agentbreeder_sandbox.standin import Sandbox, StandIn
 
 SPEED = 60.0
-DEFAULT_REGION = "us-east-1"
 
 
 @contextmanager
-def running(speed: float = SPEED, region: str = DEFAULT_REGION) -> Iterator[AwsSandbox]:
+def running(cloud: str, speed: float = SPEED, region: str = "") -> Iterator[Sandbox]:
     """A started sandbox, its clock `speed` times as fast as real time; this process's environment points to it."""
-    from agentbreeder_sandbox.aws.server import AwsSandbox
     from agentbreeder_sandbox.clocks import ScaledClock
+    from agentbreeder_sandbox.standin import STAND_INS, sandbox_of
 
-    with AwsSandbox(clock=ScaledClock(speed=speed), region=region) as sandbox, isolated(sandbox.env()):
+    clock = ScaledClock(speed=speed)
+    with sandbox_of(cloud, clock, region=region) as sandbox, isolated(STAND_INS[cloud], sandbox.env()):
         yield sandbox
 
 
 @contextmanager
-def isolated(variables: dict[str, str]) -> Iterator[None]:
-    """Replace every AWS setting of this process, so that no profile, config file or endpoint leads to a real account."""
+def isolated(stand_in: StandIn, variables: dict[str, str]) -> Iterator[None]:
+    """Replace every setting of that cloud in this process, so that no profile or endpoint leads to a real account."""
     before = dict(os.environ)
-    for name in [n for n in os.environ if n.startswith("AWS_")]:
+    for name in [n for n in os.environ if n.startswith(stand_in.prefixes)]:
         del os.environ[name]
     os.environ.update(variables)
-    os.environ.update(AWS_CONFIG_FILE=os.devnull, AWS_SHARED_CREDENTIALS_FILE=os.devnull)
+    os.environ.update(stand_in.shut)
     os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
     try:
         yield
@@ -53,33 +53,34 @@ def deploy_in_sandbox(mode: Mode, path: Path, *, strict: bool, timeout_s: float 
     """`deploy --sandbox`: deploy, show, tear down. The state lives in a folder that goes with the process."""
     from agentbreeder_provisioners import deploy, teardown
     from agentbreeder_resolver import resolve_path
+    from agentbreeder_sandbox.standin import STAND_INS
 
     from .views import deployment, out, sandbox
     from .views.progress import progress
     from .views.teardown import show as show_teardown
 
     plan = resolve_path(path, strict=strict)
-    if plan.cloud != "aws":
-        raise ConfigError(f"the sandbox stands in for aws, and this agent is for {plan.cloud}")
+    if plan.cloud not in STAND_INS:
+        raise ConfigError(f"the sandbox stands in for {', '.join(STAND_INS)}, and this agent is for {plan.cloud}")
     with tempfile.TemporaryDirectory(prefix="agentbreeder-") as folder:
         copy = _copy_without_network(path, Path(folder))
-        with running(region=plan.region or DEFAULT_REGION) as aws:
+        with running(plan.cloud, region=plan.region) as cloud:
             if not mode.json:
-                sandbox.show_begin(aws.endpoint_url, SPEED)
-            with progress(mode, aws.clock) as sink:
+                sandbox.show_begin(STAND_INS[plan.cloud].title, cloud.endpoint_url, SPEED)
+            with progress(mode, cloud.clock) as sink:
                 done = deploy(
                     copy,
                     on_event=sink,
-                    clock=aws.clock,
+                    clock=cloud.clock,
                     timeout_s=timeout_s,
-                    network_env=aws.network_env(),
+                    network_env=cloud.network_env(),
                     approve=lambda planned: _approve(planned, mode),
                 )
             if not mode.json:
                 deployment.show(done, "")
                 sandbox.show_end()
-            with progress(mode, aws.clock) as sink:
-                gone = teardown(plan.agent, project_dir=folder, on_event=sink, clock=aws.clock)
+            with progress(mode, cloud.clock) as sink:
+                gone = teardown(plan.agent, project_dir=folder, on_event=sink, clock=cloud.clock)
     if mode.json:
         out.document({**done.to_json(), "teardown": gone.to_json()})
     else:
@@ -96,7 +97,7 @@ def _approve(planned: PlanResult, mode: Mode) -> bool:
 
 
 def _copy_without_network(path: Path, folder: Path) -> Path:
-    """A private copy of the agent file that leaves its network to the sandbox: the ids it names exist only in AWS."""
+    """A private copy of the agent file that leaves its network to the sandbox: the ids it names exist only in the real cloud."""
     import yaml
 
     file = path / "agent.yaml" if path.is_dir() else path

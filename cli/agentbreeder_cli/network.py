@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-NETWORK_VARIABLES = ("AWS_REGION", "AWS_VPC_ID", "AWS_VPC_SUBNETS", "AWS_SECURITY_GROUPS")
+from agentbreeder_resolver.network import NETWORK_VARIABLES
 
 
 def network_from_shell() -> dict[str, str]:
     """Those that are set. They fill in only what the agent file leaves out; connection strings are never read."""
-    return {name: value for name in NETWORK_VARIABLES if (value := os.environ.get(name))}
+    return {name: value for name in sorted(NETWORK_VARIABLES) if (value := os.environ.get(name))}

@@ -8,11 +8,12 @@ from agentbreeder_core.errors import ConfigError
 from agentbreeder_resolver.plan_types import MANAGED_CLOUDS
 
 from .aws.cloud import AwsCloud
+from .gcp.cloud import GcpCloud
 
 if TYPE_CHECKING:
     from .engine.wiring import Cloud
 
-CLOUDS: dict[str, Cloud] = {"aws": AwsCloud()}
+CLOUDS: dict[str, Cloud] = {"aws": AwsCloud(), "gcp": GcpCloud()}
 
 
 def orphan_hints(agent: str) -> str:
@@ -30,7 +31,7 @@ def cloud_named(name: str) -> Cloud | None:
         return CLOUDS[name]
     if name in MANAGED_CLOUDS:
         raise ConfigError(
-            f"deploy.cloud {name!r} can be planned but not deployed by this version; it can deploy to: aws",
+            f"deploy.cloud {name!r} can be planned but not deployed by this version; it can deploy to: {', '.join(CLOUDS)}",
             hint="give memory.backend_url a store of your own, or deploy to aws",
         )
     return None

@@ -15,7 +15,11 @@ _AN_HOUR_S = 3600.0
 
 @click.command("sandbox")
 @click.option(
-    "--cloud", type=click.Choice(["aws"]), default="aws", show_default=True, help="Which cloud to stand in for."
+    "--cloud",
+    type=click.Choice(["aws", "gcp", "azure"]),
+    default="aws",
+    show_default=True,
+    help="Which cloud to stand in for.",
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen here.  [default: any free port]"
@@ -34,17 +38,16 @@ def command(mode: Mode, cloud: str, port: int) -> None:
       . ./sandbox.env && agentbreeder deploy agents/support-bot --yes
     """
     from agentbreeder_core.clock import SystemClock
-    from agentbreeder_sandbox.aws.server import AwsSandbox
-    from agentbreeder_sandbox.aws.world import Durations
+    from agentbreeder_sandbox.standin import STAND_INS, sandbox_of
 
     from ..views.sandbox import show_exports, show_exports_json
 
     _refuse_taken(port)
     clock = SystemClock()
-    with AwsSandbox(clock, Durations.fast(), port=port) as sandbox:
+    with sandbox_of(cloud, clock, fast=True, port=port) as sandbox:
         try:
             show = show_exports_json if mode.json else show_exports
-            show(sandbox.env())
+            show(STAND_INS[cloud].title, sandbox.env())
             for_ever = threading.Event()
             while not clock.wait(for_ever, _AN_HOUR_S):
                 pass

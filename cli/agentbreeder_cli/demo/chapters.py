@@ -10,16 +10,15 @@ from ..views import teardown as teardown_view
 from ..views.demo import block
 from ..views.text import count
 from .crash import deploy_and_kill
-from .files import AGENTS, write_agents
+from .files import agents_for, write_agents
 from .stage import Stage
-
-_CREATES = ("Create", "Put", "Authorize")
 
 
 def play(stage: Stage) -> None:
     """All chapters. Expectations that fail are noted, errors go up."""
-    write_agents(stage.folder)
-    before = _account_before(stage)
+    agents = agents_for(stage.scene.cloud, stage.scene.region)
+    write_agents(stage.folder, agents)
+    before = _account_before(stage, agents)
     _plan(stage)
     _deploy(stage)
     _environment(stage)
@@ -29,15 +28,16 @@ def play(stage: Stage) -> None:
     _teardown(stage, before)
 
 
-def _account_before(stage: Stage) -> dict[str, list[str]]:
+def _account_before(stage: Stage, agents: dict[str, str]) -> dict[str, list[str]]:
     stage.chapter(
-        "An AWS account with a network, and two agents", "Everything here runs on this machine; no cloud is touched."
+        f"{stage.scene.account} with a network, and two agents",
+        "Everything here runs on this machine; no cloud is touched.",
     )
     before = stage.inventory()
     stage.say("\nIn the account:")
     stage.show_inventory(before)
     if not stage.quiet:
-        for name, text in AGENTS.items():
+        for name, text in agents.items():
             out.data(f"\n{name}/agent.yaml:")
             block(text)
     return before
@@ -63,7 +63,7 @@ def _deploy(stage: Stage) -> None:
         deployment_view.show(done, "")
         out.data("")
     stage.expect("every resource is ready", all(r.phase == "ready" for r in done.resources))
-    stage.expect("the database is in the account", len(stage.inventory()["db_instances"]) == 1)
+    stage.expect("the database is in the account", len(stage.inventory()[stage.scene.databases]) == 1)
 
 
 def _environment(stage: Stage) -> None:
@@ -71,11 +71,11 @@ def _environment(stage: Stage) -> None:
     from agentbreeder_provisioners.env_formats import render
 
     stage.chapter(
-        "Hand it to the container", "An ECS container definition takes this as it is; the password stays in the vault."
+        "Hand it to the container", f"{stage.scene.container} takes this as it is; the password stays in the vault."
     )
-    stage.command("agentbreeder env support-bot --format ecs --project-dir support-bot")
+    stage.command(f"agentbreeder env support-bot --format {stage.scene.env_format} --project-dir support-bot")
     folder = stage.folder / "support-bot"
-    text = render(environment("support-bot", project_dir=folder), "ecs")
+    text = render(environment("support-bot", project_dir=folder), stage.scene.env_format)
     if not stage.quiet:
         block(text)
         out.data("")
@@ -94,8 +94,8 @@ def _no_changes(stage: Stage) -> None:
     if not stage.quiet:
         plan = done.planned.plan
         out.data(f"{plan.agent}: {'changed' if done.changed else 'no changes'}")
-    made = [c.operation for c in stage.sandbox.calls[calls:] if c.operation.startswith(_CREATES)]
-    stage.expect("no changes, and no call that creates anything", not done.changed and not made)
+    made = [c.operation for c in stage.sandbox.calls[calls:] if not c.read]
+    stage.expect("no changes, and no call that changes anything", not done.changed and not made)
 
 
 def _crash(stage: Stage) -> None:
@@ -103,11 +103,11 @@ def _crash(stage: Stage) -> None:
 
     stage.chapter(
         "Kill a deploy in the middle",
-        "A second process deploys router-bot. It is killed (SIGKILL) when AWS has taken the order for the Redis, but before "
-        "the answer is back: the store will exist, and nobody was told its id.",
+        f"A second process deploys router-bot. It is killed (SIGKILL) when {stage.scene.title} has taken the order for the "
+        "Redis, but before the answer is back: the store will exist, and nobody was told its id.",
     )
     stage.command("agentbreeder deploy router-bot --yes")
-    code = deploy_and_kill(stage.sandbox, stage.folder / "router-bot", operation="CreateReplicationGroup")
+    code = deploy_and_kill(stage.sandbox, stage.folder / "router-bot", operation=stage.scene.killed_at)
     stage.say(f"(killed, exit code {code})")
     stage.command("agentbreeder status router-bot --project-dir router-bot")
     agents = status("router-bot", project_dir=stage.folder / "router-bot")
@@ -115,8 +115,8 @@ def _crash(stage: Stage) -> None:
         status_view.show(agents, ())
     phases = {r.resource.step_id: r.resource.phase for r in agents[0].resources}
     stage.expect("the process is dead", code != 0)
-    stage.expect("the intent was on disk before the call", phases.get("aws/redis/replication-group") == "intent")
-    stage.expect("AWS makes the store all the same", len(stage.inventory()["replication_groups"]) == 1)
+    stage.expect("the intent was on disk before the call", phases.get(stage.scene.store_step) == "intent")
+    stage.expect(f"{stage.scene.title} makes the store all the same", len(stage.inventory()[stage.scene.stores]) == 1)
 
 
 def _repair(stage: Stage) -> None:
@@ -125,13 +125,13 @@ def _repair(stage: Stage) -> None:
     if not stage.quiet:
         deployment_view.show(done, "")
         out.data("")
-    stage.expect("still exactly one Redis", len(stage.inventory()["replication_groups"]) == 1)
-    stage.expect("and the agent has its URL", done.env.get("REDIS_URL", "").startswith("redis://"))
+    stage.expect("still exactly one Redis", len(stage.inventory()[stage.scene.stores]) == 1)
+    stage.expect("and the agent has its URL", "REDIS_URL" in {**done.env, **done.secret_env})
 
 
 def _teardown(stage: Stage, before: dict[str, list[str]]) -> None:
     stage.chapter("Tear down")
-    for agent in AGENTS:
+    for agent in ("support-bot", "router-bot"):
         done = stage.teardown(agent)
         if not stage.quiet:
             teardown_view.show(done)
@@ -139,6 +139,6 @@ def _teardown(stage: Stage, before: dict[str, list[str]]) -> None:
     after = stage.inventory()
     stage.say("In the account now:")
     stage.show_inventory(after)
-    waiting = count(len(stage.scheduled_secrets()), "deleted secret")
-    stage.say(f"    (and {waiting} in AWS's 7-day recovery window, at no cost)\n")
+    waiting = count(len(stage.waiting()), "deleted name")
+    stage.say(f"    (and {waiting} {stage.scene.waiting_words})\n")
     stage.expect("the account is as it was before", after == before)

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentbreeder_sandbox.aws.server import AwsSandbox
     from agentbreeder_sandbox.calls import ApiCall, Fault
+    from agentbreeder_sandbox.standin import Sandbox
 
 _LONGEST_S = 60.0
 
 
-def deploy_and_kill(sandbox: AwsSandbox, agent_folder: Path, *, operation: str) -> int:
-    """Run `agentbreeder deploy` and kill it (SIGKILL) once AWS got the call `operation`, before the answer is out.
+def deploy_and_kill(sandbox: Sandbox, agent_folder: Path, *, operation: str) -> int:
+    """Run `agentbreeder deploy` and kill it (SIGKILL) once the cloud got the call `operation`, before the answer is out.
 
     The call is carried out, so the cloud then holds a resource whose id nobody has recorded. Returns the exit code.
     Blocks until the process is dead; raises `subprocess.TimeoutExpired` after a minute.

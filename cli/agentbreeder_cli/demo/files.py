@@ -13,8 +13,8 @@ memory:
 knowledge_bases:
   - ref: handbook              # pgvector, in the same instance
 deploy:
-  cloud: aws
-  region: us-east-1
+  cloud: {cloud}
+  region: {region}
 """
 ROUTER_BOT = """\
 name: router-bot
@@ -23,14 +23,19 @@ team: care
 memory:
   backend: redis
 deploy:
-  cloud: aws
-  region: us-east-1
+  cloud: {cloud}
+  region: {region}
 """
 AGENTS = {"support-bot": SUPPORT_BOT, "router-bot": ROUTER_BOT}
 
 
-def write_agents(folder: Path) -> None:
+def agents_for(cloud: str, region: str) -> dict[str, str]:
+    """The text of each agent file; only the last two lines differ between clouds."""
+    return {name: text.format(cloud=cloud, region=region) for name, text in AGENTS.items()}
+
+
+def write_agents(folder: Path, agents: dict[str, str]) -> None:
     """`<folder>/<agent>/agent.yaml` for each."""
-    for name, text in AGENTS.items():
+    for name, text in agents.items():
         (folder / name).mkdir()
         (folder / name / "agent.yaml").write_text(text, encoding="utf-8")

@@ -12,9 +12,9 @@ from ..views import demo as view
 
 if TYPE_CHECKING:
     from agentbreeder_provisioners import Deployment, Teardown
-    from agentbreeder_sandbox.aws.server import AwsSandbox
+    from agentbreeder_sandbox.standin import Sandbox
 
-_SCHEDULED = "secrets_scheduled_for_deletion"
+    from .scenes import Scene
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,7 +23,8 @@ class Stage:
 
     mode: Mode
     folder: Path
-    sandbox: AwsSandbox
+    sandbox: Sandbox
+    scene: Scene
     checks: dict[str, bool] = field(default_factory=dict)
     chapters: int = 0
 
@@ -51,17 +52,18 @@ class Stage:
 
     def expect(self, what: str, ok: bool) -> None:
         """Note an expectation; the demo goes on and fails at its end."""
-        self.checks[what] = ok
+        self.checks[f"{self.scene.cloud}: {what}"] = ok
         if not self.quiet:
             view.verdict(what, ok)
 
     def inventory(self) -> dict[str, list[str]]:
-        """What stands in the account, without the secrets that wait for their deletion."""
+        """What stands in the account, without what only waits out its recovery time."""
         return self.sandbox.standing()
 
-    def scheduled_secrets(self) -> Sequence[str]:
-        """Names of deleted secrets inside their recovery window."""
-        return self.sandbox.inventory().get(_SCHEDULED, [])
+    def waiting(self) -> Sequence[str]:
+        """Deleted names that the cloud still holds."""
+        found = self.sandbox.inventory()
+        return [name for kind in self.scene.waiting for name in found.get(kind, ())]
 
     def show_inventory(self, found: Mapping[str, Sequence[str]]) -> None:
         """Print it."""

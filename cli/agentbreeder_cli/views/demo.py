@@ -12,6 +12,12 @@ from .text import clean, paint
 _WIDTH = 80
 
 
+def title(text: str) -> None:
+    """The cloud whose story begins."""
+    out.data("")
+    out.data(paint(f"=== {text} ===", "bold"))
+
+
 def heading(number: int, text: str) -> None:
     """A numbered chapter."""
     out.data("")

@@ -1,0 +1,83 @@
+"""The database and the user inside a Cloud SQL instance. Both go with it; Google changes one thing at a time (`Busy`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...engine.kinds import AlreadyExists, Found, NotFound, Target
+from ...engine.run import NotYet, Run
+from ..clients import GcpClients
+from .base import GcpPart
+from .sql_api import SqlApi
+from .vault import read_version
+
+
+class SqlDatabase(GcpPart):
+    """Inputs: `project`, `instance`. Output: `name`."""
+
+    def __init__(self, clients: GcpClients) -> None:
+        super().__init__(clients)
+        self._sql = SqlApi(clients)
+
+    def find(self, target: Target, run: Run) -> Found | None:
+        """By name, inside the recorded instance."""
+        if target.physical_id or not target.inputs.get("instance"):
+            return self.recorded(target)
+        try:
+            self._sql.get_database(target.inputs["project"], target.inputs["instance"], target.name)
+        except NotFound:
+            return None
+        return Found(physical_id=_id(target), tags=target.owner.tags())
+
+    def create(self, target: Target, run: Run) -> str:
+        """Google answers an existing name with more than one code: whether it is there is asked, never guessed."""
+        self._sql.insert_database(target.inputs["project"], target.inputs["instance"], target.name)
+        return _id(target)
+
+    def wait_ready(self, target: Target, run: Run) -> dict[str, Any]:
+        """Seconds."""
+        i = target.inputs
+        return run.until(lambda: {"name": self._sql.get_database(i["project"], i["instance"], target.name)["name"]})
+
+
+class SqlUser(GcpPart):
+    """Inputs: `project`, `instance`, `password_version`. Output: `name`."""
+
+    def __init__(self, clients: GcpClients) -> None:
+        super().__init__(clients)
+        self._gcp = clients
+        self._sql = SqlApi(clients)
+
+    def find(self, target: Target, run: Run) -> Found | None:
+        """By name in the list of users. Its password is the vault's: nobody else makes users in an instance of ours."""
+        if target.physical_id or not target.inputs.get("instance"):
+            return self.recorded(target)
+        try:
+            there = self._is_there(target)
+        except NotFound:
+            return None
+        return Found(physical_id=_id(target), tags=target.owner.tags()) if there else None
+
+    def create(self, target: Target, run: Run) -> str:
+        """The password is read from the vault, where an earlier step put it, and goes nowhere else."""
+        password = read_version(self._gcp, target.inputs["password_version"])
+        body = {"name": target.name, "password": password.reveal()}
+        if self._is_there(target):
+            raise AlreadyExists(f"user {target.name} exists")
+        self._sql.insert_user(target.inputs["project"], target.inputs["instance"], body)
+        return _id(target)
+
+    def wait_ready(self, target: Target, run: Run) -> dict[str, Any]:
+        """Often done when the create answers."""
+
+        def look() -> dict[str, Any] | NotYet:
+            return {"name": target.name} if self._is_there(target) else NotYet("waiting for the user")
+
+        return run.until(look, first_s=1.0)
+
+    def _is_there(self, target: Target) -> bool:
+        return target.name in self._sql.user_names(target.inputs["project"], target.inputs["instance"])
+
+
+def _id(target: Target) -> str:
+    return f"{target.inputs['instance']}/{target.name}"

@@ -1,0 +1,105 @@
+"""What the three stand-ins have in common, and how to start one by its cloud's name. Imports no SDK."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol
+
+from agentbreeder_core.clock import Clock
+
+from .calls import ApiCall, Hook
+
+Inventory = dict[str, list[str]]
+
+
+class Sandbox(Protocol):
+    """A cloud on 127.0.0.1, one per process: real wire protocol, a ready network, its own state and time."""
+
+    clock: Clock
+
+    def __enter__(self) -> Sandbox: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None: ...
+
+    def reset(self, *, clock: Clock | None = None, durations: Any = None) -> None:
+        """An empty account with the ready network, no recorded calls and no faults; optionally other time."""
+        ...
+
+    @property
+    def endpoint_url(self) -> str:
+        """`http://127.0.0.1:PORT`."""
+        ...
+
+    @property
+    def calls(self) -> Sequence[ApiCall]:
+        """Every API call received since the last reset, in order."""
+        ...
+
+    def on_call(self, hook: Hook | None) -> None:
+        """Ask `hook` before each call whether something goes wrong with it; None takes it away."""
+        ...
+
+    def lift_protection(self) -> None:
+        """Switch off every deletion protection, so that a test can clean up."""
+        ...
+
+    def env(self) -> dict[str, str]:
+        """Variables for a shell: the endpoint, what stands for credentials, and the ready network."""
+        ...
+
+    def network_env(self) -> dict[str, str]:
+        """The ready network, as `deploy.env_vars` names it."""
+        ...
+
+    def inventory(self) -> Inventory:
+        """Everything that stands in the account, by kind, sorted."""
+        ...
+
+    def standing(self) -> Inventory:
+        """The inventory without what only waits out its recovery time: that costs nothing and holds only a name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIn:
+    """One cloud's stand-in. `prefixes` are the variables that could lead to a real account; `shut` replaces some."""
+
+    title: str
+    region: str
+    prefixes: tuple[str, ...]
+    make: Callable[[Clock | None, bool, int, str], Sandbox] = field(repr=False)
+    shut: Mapping[str, str] = field(default_factory=dict)
+
+
+def _aws(clock: Clock | None, fast: bool, port: int, region: str) -> Sandbox:
+    from .aws.server import AwsSandbox
+    from .aws.world import Durations
+
+    return AwsSandbox(clock, Durations.fast() if fast else None, port=port, region=region)
+
+
+STAND_INS: dict[str, StandIn] = {
+    "aws": StandIn(
+        title="AWS",
+        region="us-east-1",
+        prefixes=("AWS_",),
+        make=_aws,
+        shut={"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull},
+    ),
+}
+
+
+def sandbox_of(
+    cloud: str, clock: Clock | None = None, *, fast: bool = False, port: int = 0, region: str = ""
+) -> Sandbox:
+    """The stand-in for `cloud`, not started yet. `fast`: stores take seconds, for real time and two terminals.
+
+    Raises `KeyError` for a cloud without one.
+    """
+    stand_in = STAND_INS[cloud]
+    return stand_in.make(clock, fast, port, region or stand_in.region)
