@@ -90,9 +90,9 @@ class GcpClients:
             lambda: self._guarded(name, lambda: method(request=request, retry=None, timeout=READ_TIMEOUT_S))
         )
 
-    def guarded(self, name: str, method: Callable[..., Any], *args: Any) -> Any:
-        """One attempt of a library's call that takes no `request`, translated like the others."""
-        return self._guarded(name, lambda: method(*args, retry=None, timeout=READ_TIMEOUT_S))
+    def operation(self, name: str, method: Callable[..., Any], operation: str) -> Any:
+        """One look at a long-running operation, not repeated: the next poll is the repetition."""
+        return self._guarded(name, lambda: method(operation, retry=None, timeout=READ_TIMEOUT_S))
 
     @property
     def redis(self) -> Any:

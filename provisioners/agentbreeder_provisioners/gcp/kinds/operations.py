@@ -8,9 +8,13 @@ there. Kept in memory only: a resumed run asks the resource alone.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentbreeder_core.errors import CloudError
+
+from ...engine.kinds import Target, Transient
+from ...engine.run import Run
 
 BELIEVE_ERROR_AFTER_S = 600.0
 """How long a resource may go on coming up after its operation ended with an error (TF#27922: some minutes)."""
@@ -18,16 +22,20 @@ BELIEVE_ERROR_AFTER_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an operation ended: with an error, seen at clock time `at` (seconds), or well (`error` None)."""
+    """An operation that ended with an error, and the clock's time (monotonic seconds) when that was seen."""
 
-    error: CloudError | None
+    error: CloudError
     at: float
 
 
 class Operations:
-    """Names of running operations and the errors of ended ones, by physical id. Safe to share between threads."""
+    """Names of running operations and the errors of ended ones, by physical id. Safe to share between threads.
 
-    def __init__(self) -> None:
+    `ask` says of a target's operation whether it is over, and what it ended with.
+    """
+
+    def __init__(self, ask: Callable[[Target, str], tuple[bool, CloudError | None]]) -> None:
+        self._ask = ask
         self._running: dict[str, str] = {}
         self._failed: dict[str, Ended] = {}
         self._lock = threading.Lock()
@@ -36,24 +44,35 @@ class Operations:
         """Remember an operation to ask about."""
         with self._lock:
             self._running[physical_id] = operation
+            self._failed.pop(physical_id, None)
 
-    def running(self, physical_id: str) -> str:
-        """Its name, or "" when there is none to ask about."""
+    def still_running(self, target: Target, run: Run) -> bool:
+        """Ask the operation, while there is one that can be read. Raises `Transient` only."""
         with self._lock:
-            return self._running.get(physical_id, "")
-
-    def forget(self, physical_id: str) -> None:
-        """It cannot be read, or it is over."""
+            name = self._running.get(target.physical_id, "")
+        if not name:
+            return False
+        try:
+            over, error = self._ask(target, name)
+        except Transient:
+            raise
+        except CloudError:
+            over, error = True, None  # unreadable while the work goes on: from now on the resource alone is asked
+        if not over:
+            return True
         with self._lock:
-            self._running.pop(physical_id, None)
-
-    def failed(self, physical_id: str, error: CloudError, at: float) -> None:
-        """It ended with an error."""
-        with self._lock:
-            self._running.pop(physical_id, None)
-            self._failed[physical_id] = Ended(error, at)
+            self._running.pop(target.physical_id, None)
+            if error is not None:
+                self._failed[target.physical_id] = Ended(error, run.clock.monotonic())
+        return False
 
     def error_of(self, physical_id: str) -> Ended | None:
-        """What it ended with, when that was an error."""
+        """What the last one ended with, when that was an error."""
         with self._lock:
             return self._failed.get(physical_id)
+
+    def raise_error_of(self, physical_id: str) -> None:
+        """Raise what the last one ended with, when that was an error."""
+        ended = self.error_of(physical_id)
+        if ended is not None:
+            raise ended.error

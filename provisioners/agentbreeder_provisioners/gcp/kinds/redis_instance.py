@@ -37,7 +37,7 @@ class RedisInstance(GcpKind):
 
     def __init__(self, clients: GcpClients) -> None:
         super().__init__(clients)
-        self._operations = Operations()
+        self._operations = Operations(self._ask)
 
     def find(self, target: Target, run: Run) -> Found | None:
         """By full name; its labels come in the same answer."""
@@ -72,12 +72,12 @@ class RedisInstance(GcpKind):
         """Typically 5 minutes. The address appears only near the end."""
 
         def look() -> dict[str, Any] | NotYet:
-            if self._still_running(target, run):
+            if self._operations.still_running(target, run):
                 return NotYet("CREATING")
             try:
                 instance = self._get(target)
             except NotFound:
-                self._raise_operation_error(target)
+                self._operations.raise_error_of(target.physical_id)
                 raise
             state = instance.state.name
             if state in _FAILED:
@@ -106,46 +106,33 @@ class RedisInstance(GcpKind):
         """One that is on its way already is refused as busy, which is success."""
         if self._get(target).state.name == "DELETING":
             return
-        self._gcp.gapic("redis.instances.delete", self._gcp.redis.delete_instance, {"name": self._name(target)})
+        operation = self._gcp.gapic(
+            "redis.instances.delete", self._gcp.redis.delete_instance, {"name": self._name(target)}
+        )
+        self._operations.started(self._name(target), str(operation.operation.name))
 
     def wait_gone(self, target: Target, run: Run) -> None:
         """Some minutes."""
 
         def look() -> bool | NotYet:
+            if self._operations.still_running(target, run):
+                return NotYet("DELETING")
             try:
-                return NotYet(str(self._get(target).state.name))
+                state = str(self._get(target).state.name)
             except NotFound:
                 return True
+            self._operations.raise_error_of(target.physical_id)
+            return NotYet(state)
 
         run.until(look)
 
-    def _still_running(self, target: Target, run: Run) -> bool:
-        """Ask the operation, while there is one: cheaper than nothing, and it alone tells why a create failed."""
-        name = self._operations.running(target.physical_id)
-        if not name:
-            return False
+    def _ask(self, target: Target, name: str) -> tuple[bool, CloudError | None]:
         client = self._gcp.redis.transport.operations_client
-        try:
-            operation = self._gcp.caller.call(
-                lambda: self._gcp.guarded("redis.operations.get", client.get_operation, name)
-            )
-        except CloudError:
-            self._operations.forget(target.physical_id)
-            return False
-        if not operation.done:
-            return True
-        if operation.error.code:
-            error = failed_operation(
-                target.step_id, str(operation.error.code), self._gcp.caller.cut(operation.error.message)
-            )
-            self._operations.failed(target.physical_id, error, run.clock.monotonic())
-        self._operations.forget(target.physical_id)
-        return False
-
-    def _raise_operation_error(self, target: Target) -> None:
-        ended = self._operations.error_of(target.physical_id)
-        if ended is not None and ended.error is not None:
-            raise ended.error
+        operation = self._gcp.operation("redis.operations.get", client.get_operation, name)
+        if not operation.done or not operation.error.code:
+            return bool(operation.done), None
+        message = self._gcp.caller.cut(operation.error.message)
+        return True, failed_operation(target.step_id, str(operation.error.code), message)
 
     def _outputs(self, target: Target, instance: Any) -> dict[str, Any]:
         outputs: dict[str, Any] = {"name": str(instance.name), "host": str(instance.host), "port": int(instance.port)}

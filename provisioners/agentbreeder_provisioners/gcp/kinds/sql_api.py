@@ -6,6 +6,7 @@ from typing import Any
 
 from agentbreeder_core.errors import CloudError
 
+from ...engine.kinds import Target
 from ..clients import GcpClients
 from ..errors import failed_operation
 
@@ -48,8 +49,9 @@ class SqlApi:
         """Start making one; the `sql#operation`, often `DONE` in the first answer (facts, section 3.1)."""
         return self._gcp.rest("sql", "users.insert", "POST", f"{self._path(project, instance)}/users", body=body)
 
-    def operation_error(self, project: str, operation: str, step: str) -> tuple[bool, CloudError | None]:
+    def ask(self, target: Target, operation: str) -> tuple[bool, CloudError | None]:
         """(whether it is over, what it ended with). There is no `done`: a failure is `DONE` with `error`."""
+        project, step = target.inputs["project"], target.step_id
         answer = self._gcp.rest(
             "sql", "operations.get", "GET", f"/v1/projects/{project}/operations/{operation}", retry=False
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentbreeder_core.errors import CloudError, ResourceFailed
 
-from ...engine.kinds import AlreadyExists, Busy, Found, NameReserved, NotFound, Target, Transient
+from ...engine.kinds import AlreadyExists, Busy, Found, NameReserved, NotFound, Target
 from ...engine.run import NotYet, Run
 from ..clients import GcpClients
 from .base import GcpKind
@@ -28,7 +28,7 @@ class SqlInstance(GcpKind):
     def __init__(self, clients: GcpClients) -> None:
         super().__init__(clients)
         self._sql = SqlApi(clients)
-        self._operations = Operations()
+        self._operations = Operations(self._sql.ask)
 
     def find(self, target: Target, run: Run) -> Found | None:
         """By name; its labels come in the same answer."""
@@ -56,7 +56,7 @@ class SqlInstance(GcpKind):
         """Typically 5 to 15 minutes. The instance decides, whatever its operation says."""
 
         def look() -> dict[str, Any] | NotYet:
-            if self._still_running(target, run):
+            if self._operations.still_running(target, run):
                 return NotYet("PENDING_CREATE")
             try:
                 instance = self._get(target)
@@ -109,7 +109,8 @@ class SqlInstance(GcpKind):
         if kept:
             how = {"enableFinalBackup": "true", "finalBackupTtlDays": FINAL_BACKUP_DAYS, "finalBackupDescription": kept}
         try:
-            self._sql.delete_instance(target.inputs["project"], target.physical_id, **how)
+            operation = self._sql.delete_instance(target.inputs["project"], target.physical_id, **how)
+            self._operations.started(target.physical_id, str(operation["name"]))
         except Busy:
             # "Already being deleted" is success; any other operation has to end first.
             if self._get(target).get("state") != "PENDING_DELETE":
@@ -119,33 +120,19 @@ class SqlInstance(GcpKind):
         """Some minutes; longer with a final backup."""
 
         def look() -> bool | NotYet:
+            if self._operations.still_running(target, run):
+                return NotYet("PENDING_DELETE")
             try:
-                return NotYet(str(self._get(target).get("state", "")))
+                state = str(self._get(target).get("state", ""))
             except NotFound:
                 return True
+            self._operations.raise_error_of(target.physical_id)
+            return NotYet(state)
 
         run.until(look)
 
     def _get(self, target: Target) -> dict[str, Any]:
         return self._sql.get_instance(target.inputs["project"], target.physical_id or target.name)
-
-    def _still_running(self, target: Target, run: Run) -> bool:
-        name = self._operations.running(target.physical_id)
-        if not name:
-            return False
-        try:
-            over, error = self._sql.operation_error(target.inputs["project"], name, target.step_id)
-        except Transient:
-            raise
-        except CloudError:
-            # Operations can be unreadable while the create goes on: from now on the instance alone is asked.
-            over, error = True, None
-        if not over:
-            return True
-        self._operations.forget(target.physical_id)
-        if error is not None:
-            self._operations.failed(target.physical_id, error, run.clock.monotonic())
-        return False
 
     def _unless_failed(self, target: Target, run: Run, state: str) -> NotYet:
         ended = self._operations.error_of(target.physical_id)
@@ -164,7 +151,7 @@ class SqlInstance(GcpKind):
 
     def _failure(self, target: Target, state: str) -> CloudError:
         ended = self._operations.error_of(target.physical_id)
-        if ended is not None and ended.error is not None:
+        if ended is not None:
             return ended.error
         return ResourceFailed(
             f"{target.step_id}: Cloud SQL reports {target.name} as {state}",

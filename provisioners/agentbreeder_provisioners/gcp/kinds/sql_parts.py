@@ -8,6 +8,7 @@ from ...engine.kinds import AlreadyExists, Found, NotFound, Target
 from ...engine.run import NotYet, Run
 from ..clients import GcpClients
 from .base import GcpPart
+from .operations import Operations
 from .sql_api import SqlApi
 from .vault import read_version
 
@@ -18,6 +19,7 @@ class SqlDatabase(GcpPart):
     def __init__(self, clients: GcpClients) -> None:
         super().__init__(clients)
         self._sql = SqlApi(clients)
+        self._operations = Operations(self._sql.ask)
 
     def find(self, target: Target, run: Run) -> Found | None:
         """By name, inside the recorded instance."""
@@ -31,13 +33,24 @@ class SqlDatabase(GcpPart):
 
     def create(self, target: Target, run: Run) -> str:
         """Google answers an existing name with more than one code: whether it is there is asked, never guessed."""
-        self._sql.insert_database(target.inputs["project"], target.inputs["instance"], target.name)
+        operation = self._sql.insert_database(target.inputs["project"], target.inputs["instance"], target.name)
+        self._operations.started(_id(target), str(operation["name"]))
         return _id(target)
 
     def wait_ready(self, target: Target, run: Run) -> dict[str, Any]:
         """Seconds."""
         i = target.inputs
-        return run.until(lambda: {"name": self._sql.get_database(i["project"], i["instance"], target.name)["name"]})
+
+        def look() -> dict[str, Any] | NotYet:
+            if self._operations.still_running(target, run):
+                return NotYet("creating the database")
+            try:
+                return {"name": self._sql.get_database(i["project"], i["instance"], target.name)["name"]}
+            except NotFound:
+                self._operations.raise_error_of(target.physical_id)
+                raise
+
+        return run.until(look, first_s=1.0)
 
 
 class SqlUser(GcpPart):
@@ -45,8 +58,8 @@ class SqlUser(GcpPart):
 
     def __init__(self, clients: GcpClients) -> None:
         super().__init__(clients)
-        self._gcp = clients
         self._sql = SqlApi(clients)
+        self._operations = Operations(self._sql.ask)
 
     def find(self, target: Target, run: Run) -> Found | None:
         """By name in the list of users. Its password is the vault's: nobody else makes users in an instance of ours."""
@@ -64,14 +77,21 @@ class SqlUser(GcpPart):
         body = {"name": target.name, "password": password.reveal()}
         if self._is_there(target):
             raise AlreadyExists(f"user {target.name} exists")
-        self._sql.insert_user(target.inputs["project"], target.inputs["instance"], body)
+        operation = self._sql.insert_user(target.inputs["project"], target.inputs["instance"], body)
+        if operation.get("status") != "DONE":
+            self._operations.started(_id(target), str(operation["name"]))
         return _id(target)
 
     def wait_ready(self, target: Target, run: Run) -> dict[str, Any]:
         """Often done when the create answers."""
 
         def look() -> dict[str, Any] | NotYet:
-            return {"name": target.name} if self._is_there(target) else NotYet("waiting for the user")
+            if self._operations.still_running(target, run):
+                return NotYet("creating the user")
+            if self._is_there(target):
+                return {"name": target.name}
+            self._operations.raise_error_of(target.physical_id)
+            return NotYet("waiting for the user to be listed")
 
         return run.until(look, first_s=1.0)
 
