@@ -16,7 +16,7 @@ from agentbreeder_state.record import Resource
 from .failures import report_failure
 from .kinds import AlreadyExists, Busy, Kind, NameReserved, NotFound, Target, target_of
 from .naming import next_generation
-from .ownership import Owner, whose
+from .ownership import Owner, unreadable, whose
 from .recorder import Recorder
 from .run import NotYet, Run, Shared
 from .steps import PREFLIGHT, Step, resolve_refs
@@ -148,6 +148,9 @@ class Applier:
                 kind.wait_gone(replace(target, physical_id=found.physical_id), run)
                 found = None
             if found and found.state == "present":
+                # Something came under our name since the survey saw it free, most likely by our own lost call.
+                if unreadable(found.tags) and run.in_grace():
+                    return NotYet("it exists; waiting until its tags can be read")
                 self._must_be_ours(target, found.tags)
                 return found.physical_id, "found"
             try:

@@ -11,7 +11,7 @@ from agentbreeder_state.record import Resource
 
 from .failures import report_failure
 from .kinds import Busy, Kind, NotFound, Target, target_of
-from .ownership import Owner, whose
+from .ownership import Owner, unreadable, whose
 from .recorder import Recorder
 from .run import NotYet, Run, Shared
 
@@ -86,6 +86,8 @@ class Destroyer:
                 return NotYet("making sure that nothing is there") if run.in_grace() else ""
             if found.state == "scheduled":
                 return ""
+            if found.state == "present" and unreadable(found.tags) and run.in_grace():
+                return NotYet("waiting until its tags can be read")
             if found.state == "present" and not self.owner.owns(found.tags):
                 message = f"{resource.step_id}: {resource.name!r} is not this agent's any more ({whose(found.tags)}); left alone"
                 self.shared.emit(Note, level="warning", message=message)

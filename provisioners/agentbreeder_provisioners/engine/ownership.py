@@ -27,6 +27,11 @@ class Owner:
         return all(tags.get(k) == v for k, v in self.tags().items())
 
 
+def unreadable(tags: Mapping[str, str]) -> bool:
+    """Nothing tells whose it is: somebody else's without tags, or ours whose tags the cloud does not show yet."""
+    return MANAGED_BY not in tags
+
+
 def same_agent(owner: Owner, tags: Mapping[str, str]) -> str:
     """The lineage of a resource made by this tool for this agent and team under another state; "" if it is not one."""
     ours = tags.get(MANAGED_BY) == TOOL and tags.get(AGENT) == owner.agent and tags.get(TEAM) == owner.team

@@ -13,8 +13,8 @@ from agentbreeder_state.record import AgentRecord, Resource
 from .graph import run_graph
 from .kinds import Found, Kind, Target
 from .naming import next_generation
-from .ownership import Owner, same_agent, whose
-from .run import Run, Shared
+from .ownership import Owner, same_agent, unreadable, whose
+from .run import NotYet, Run, Shared
 from .steps import PREFLIGHT, Ref, Step
 
 CHECK_TIMEOUT_S = 900.0
@@ -49,10 +49,11 @@ class _Look:
 
     def one(self, step: Step) -> None:
         recorded = self._record.resource(step.id) if self._record else None
-        run = Run(self._shared, step=step.id, name=step.name, timeout_s=CHECK_TIMEOUT_S)
+        since = recorded.updated_at if recorded and recorded.phase == "intent" else None
+        run = Run(self._shared, step=step.id, name=step.name, timeout_s=CHECK_TIMEOUT_S, since=since)
         kind, target = self._kinds[step.kind], target_for(step, recorded, self._owner, self._facts)
         first = target.name
-        found = kind.find(target, run)
+        found = run.until(lambda: self._find(kind, target, run, intended=since is not None))
         while found and found.state == "scheduled" and not self._owner.owns(found.tags):
             target = replace(target, name=next_generation(target.name))
             found = kind.find(target, run)
@@ -60,6 +61,12 @@ class _Look:
             if target.name != first:
                 self.survey.renamed[step.id] = target.name
             self._judge(step, recorded, found)
+
+    def _find(self, kind: Kind, target: Target, run: Run, *, intended: bool) -> Found | NotYet | None:
+        found = kind.find(target, run)
+        if intended and found and found.state == "present" and unreadable(found.tags) and run.in_grace():
+            return NotYet("it exists; waiting until its tags can be read")
+        return found
 
     def _judge(self, step: Step, recorded: Resource | None, found: Found | None) -> None:
         made = recorded is not None and recorded.phase in ("created", "ready")
