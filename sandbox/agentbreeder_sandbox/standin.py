@@ -44,6 +44,10 @@ class Sandbox(Protocol):
         """Ask `hook` before each call whether something goes wrong with it; None takes it away."""
         ...
 
+    def hide_tags(self, seconds: float) -> None:
+        """For so long no answer shows any tags or labels: clouds are eventually consistent about them."""
+        ...
+
     def lift_protection(self) -> None:
         """Switch off every deletion protection, so that a test can clean up."""
         ...

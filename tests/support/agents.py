@@ -11,12 +11,14 @@ SCENARIOS = {
     "shared": "memory: {backend: postgresql}\nknowledge_bases: [{ref: kb/docs}]",
 }
 
+REGIONS = {"aws": "us-east-1", "gcp": "us-central1", "azure": "eastus"}
+
 
 def write_agent(folder: Path, body: str, *, name: str = "support", cloud: str = "aws") -> Path:
     """An agent.yaml for `cloud` with this memory part; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "agent.yaml"
     path.write_text(
-        f"name: {name}\nversion: 1.0.0\nteam: care\n{body}\ndeploy: {{cloud: {cloud}, region: us-east-1}}\n"
+        f"name: {name}\nversion: 1.0.0\nteam: care\n{body}\ndeploy: {{cloud: {cloud}, region: {REGIONS[cloud]}}}\n"
     )
     return path

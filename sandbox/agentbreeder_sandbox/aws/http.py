@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 
 from ..calls import ApiCall, Fault, Hook
 
+_TAGS = re.compile(rb"<(TagList|tagSet)>.*?</\1>|\"Tags\": ?\[.*?\](, )?", re.DOTALL)
 _READS = ("Describe", "Get", "List")
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/[^/]+/([a-z0-9-]+)/aws4_request")
 
@@ -34,6 +35,7 @@ class Front:
         self.lock = threading.RLock()
         self.calls: list[ApiCall] = []
         self.on_call: Hook | None = None
+        self.tags_hidden: Callable[[], bool] = lambda: False
 
     def forget(self) -> None:
         """No recorded calls, no faults, and whoever hangs is cut off."""
@@ -69,7 +71,14 @@ class Front:
         with self.lock:
             self._before()
             answer = list(self._app(environ, start_response))
+            if self.tags_hidden():
+                answer = [_without_tags(b"".join(answer))]
         return _drop(environ) if fault else answer
+
+
+def _without_tags(body: bytes) -> bytes:
+    """An answer in which tags do not show yet; its length stays, as the headers are out already."""
+    return _TAGS.sub(lambda found: b" " * len(found.group()), body)
 
 
 def _read(environ: dict[str, Any]) -> bytes:

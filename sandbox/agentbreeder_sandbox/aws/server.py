@@ -112,6 +112,7 @@ class AwsSandbox:
             self.clock = self.world.clock = clock or self.clock
             self.world.durations = durations or self.world.durations
             self._build_network()
+            front.tags_hidden = lambda: False
             self.world.clear()  # after the network, which is older than any visibility lag
             front.forget()
 
@@ -132,6 +133,11 @@ class AwsSandbox:
         The hook runs in the server's threads, for several calls at a time.
         """
         self._serving().on_call = hook
+
+    def hide_tags(self, seconds: float) -> None:
+        """For so long no answer shows any tags: AWS is eventually consistent about them."""
+        until = self.clock.monotonic() + seconds
+        self._serving().tags_hidden = lambda: self.clock.monotonic() < until
 
     def fail_next_create(self, service: str, status: str) -> None:
         """Let the next create of `rds` or `elasticache` end in this status, such as `failed` or `create-failed`."""

@@ -10,7 +10,7 @@ from agentbreeder_resolver.url_build import make_postgres_url, make_redis_url
 from ...engine.kinds import Found, NotFound, Target
 from ...engine.run import Run
 from .base import AwsKind
-from .vault import read_secret, write_secret
+from .vault import read_current, read_secret, write_secret
 
 
 class SecretUrl(AwsKind):
@@ -26,12 +26,12 @@ class SecretUrl(AwsKind):
         if not target.inputs.get("secret_arn") or not target.inputs.get("host"):
             return None
         try:
-            values = read_secret(self._aws, target.inputs["secret_arn"])
+            values, version = read_current(self._aws, target.inputs["secret_arn"])
         except NotFound:
             return None
         if "url" not in values or values["url"] != self._url(target, values):
             return None
-        return Found(physical_id="current", tags=target.owner.tags())
+        return Found(physical_id=version, tags=target.owner.tags())
 
     def create(self, target: Target, run: Run) -> str:
         """Read the password back from the vault, so that it never travels through state, and put the whole URL."""

@@ -14,6 +14,11 @@ from ..clients import AwsClients
 
 def read_secret(aws: AwsClients, secret_id: str) -> dict[str, Secret]:
     """The secret's JSON object, every value wrapped. Raises `NotFound` when it is absent or waits for deletion."""
+    return read_current(aws, secret_id)[0]
+
+
+def read_current(aws: AwsClients, secret_id: str) -> tuple[dict[str, Secret], str]:
+    """The secret's JSON object, and the id of the version that it is. Raises as `read_secret` does."""
     answer = aws.call(aws.secretsmanager.get_secret_value, SecretId=secret_id)
     try:
         data = json.loads(answer["SecretString"])
@@ -24,7 +29,7 @@ def read_secret(aws: AwsClients, secret_id: str) -> dict[str, Secret]:
         ) from None
     for value in values.values():
         aws.hide(value)
-    return values
+    return values, str(answer.get("VersionId", ""))
 
 
 def to_json(values: Mapping[str, Secret]) -> str:

@@ -1,0 +1,211 @@
+"""Every kind of every cloud through the same rows: what the engine may rely on, whichever cloud it is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agentbreeder_provisioners import deploy
+from agentbreeder_provisioners.clouds import CLOUDS
+from agentbreeder_provisioners.engine.kinds import AlreadyExists, NotFound
+from agentbreeder_provisioners.engine.steps import Ref
+from agentbreeder_resolver import resolve_path
+from agentbreeder_sandbox.calls import ApiCall, Fault
+from agentbreeder_sandbox.standin import Sandbox
+from support.agents import write_agent
+from support.bench import Bench
+from support.scenes import EVERY_KIND, STAND_INS_OF_TESTS
+
+
+def _rows() -> Iterator[tuple[str, str, str]]:
+    """(cloud, agent, step): one step of every kind that the cloud has."""
+    import tempfile
+
+    for cloud, agents in EVERY_KIND.items():
+        seen: set[str] = set()
+        for agent, body in agents.items():
+            with tempfile.TemporaryDirectory() as folder:
+                plan = resolve_path(write_agent(Path(folder), body, cloud=cloud))
+            for step in CLOUDS[cloud].steps_for(plan):
+                if step.kind not in seen:
+                    seen.add(step.kind)
+                    yield cloud, agent, step.id
+
+
+ROWS = list(_rows())
+EVERY = pytest.mark.parametrize(("cloud", "agent", "step"), ROWS, ids=[f"{c}-{s}" for c, _, s in ROWS])
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, tmp_path: Path, cloud: str, agent: str) -> Bench:
+    sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
+    return Bench.of(sandbox, write_agent(tmp_path, EVERY_KIND[cloud][agent], cloud=cloud))
+
+
+def test_the_rows_cover_every_kind_of_every_cloud(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    for cloud, agents in EVERY_KIND.items():
+        sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
+        kinds: set[str] = set()
+        steps = {}
+        for agent, body in agents.items():
+            one = Bench.of(sandbox, write_agent(tmp_path / agent, body, cloud=cloud))
+            kinds |= set(one.kinds)
+            steps |= one.steps
+        assert {steps[s].kind for c, _, s in ROWS if c == cloud} == kinds
+
+
+@EVERY
+def test_find_says_none_for_what_is_not_there(bench: Bench, step: str) -> None:
+    bench.make_needs(step)
+    assert bench.kind(step).find(bench.target(step), bench.run(step)) is None
+
+
+@EVERY
+def test_find_knows_ours_by_name_alone_and_by_its_recorded_id(bench: Bench, step: str) -> None:
+    bench.make(step)
+    for target in (bench.target(step), bench.target(step, made=True)):
+        found = bench.kind(step).find(target, bench.run(step))
+        assert found is not None
+        assert found.state == "present"
+        assert found.physical_id == bench.ids[step]
+        assert bench.owner.owns(found.tags)
+
+
+@EVERY
+def test_find_never_takes_another_states_resource_for_ours(bench: Bench, step: str) -> None:
+    if bench.steps[step].part_of:
+        pytest.skip("it lives inside another resource, whose tags decide")
+    bench.make_needs(step)
+    bench.create(step, owner=replace(bench.owner, lineage="another-state"))
+    bench.wait(step)
+    found = bench.kind(step).find(bench.target(step), bench.run(step))
+    assert found is not None
+    assert not bench.owner.owns(found.tags)
+
+
+@EVERY
+def test_a_second_create_makes_nothing_new(bench: Bench, step: str) -> None:
+    bench.make(step)
+    before = bench.sandbox.inventory()
+    try:
+        again = bench.create(step)
+    except AlreadyExists:
+        again = bench.ids[step]
+    if not bench.steps[step].part_of:
+        assert again == bench.ids[step]
+    assert bench.sandbox.inventory() == before
+
+
+@EVERY
+def test_a_create_whose_reply_was_lost_is_found_again_as_ours_and_there_once(bench: Bench, step: str) -> None:
+    bench.make_needs(step)
+    lost: list[ApiCall] = []
+
+    def lose_first_change(call: ApiCall) -> Fault | None:
+        if call.read or lost:
+            return None
+        lost.append(call)
+        return Fault(kind="drop_after")
+
+    bench.sandbox.on_call(lose_first_change)
+    try:
+        physical_id = bench.create(step)
+    except AlreadyExists:
+        physical_id = ""
+    found = bench.kind(step).find(bench.target(step), bench.run(step))
+    assert found is not None
+    assert bench.owner.owns(found.tags)
+    bench.ids[step] = physical_id or found.physical_id
+    bench.wait(step)
+    once = bench.sandbox.inventory()
+    with contextlib.suppress(AlreadyExists):
+        bench.create(step)
+    assert bench.sandbox.inventory() == once
+
+
+@EVERY
+def test_waiting_gives_every_output_that_later_steps_read_and_the_same_ones_twice(bench: Bench, step: str) -> None:
+    bench.make(step)
+    read = {
+        ref.output
+        for other in bench.steps.values()
+        for ref in other.inputs.values()
+        if isinstance(ref, Ref) and ref.step == step
+    }
+    read |= {s.output for s in CLOUDS[bench.plan.cloud].env_sources(bench.plan).values() if s.step == step}
+    assert read <= set(bench.outputs[step])
+    first = dict(bench.outputs[step])
+    assert bench.wait(step) == first
+
+
+@EVERY
+def test_what_was_just_made_has_not_drifted(bench: Bench, step: str) -> None:
+    bench.make(step)
+    assert bench.kind(step).drift(bench.target(step, made=True), bench.run(step)) == ""
+    assert bench.kind(step).protection(bench.target(step, made=True), bench.run(step)) == ""
+
+
+@EVERY
+def test_a_second_delete_is_success_or_not_found(bench: Bench, step: str) -> None:
+    bench.make(step)
+    bench.delete(step)
+    if not bench.steps[step].part_of:
+        found = bench.kind(step).find(bench.target(step), bench.run(step))
+        assert found is None or found.state != "present"
+    try:
+        bench.delete(step)
+    except NotFound:
+        return
+
+
+@EVERY
+def test_a_delete_while_it_is_still_being_made_succeeds_in_the_end(bench: Bench, step: str) -> None:
+    bench.make_needs(step)
+    before = bench.sandbox.standing()
+    bench.create(step)
+    bench.delete(step)
+    if not bench.steps[step].part_of:
+        assert bench.sandbox.standing() == before
+
+
+@pytest.mark.parametrize("cloud", sorted(EVERY_KIND))
+def test_tags_that_are_readable_late_make_no_deploy_and_no_teardown_think_it_somebody_elses(
+    request: pytest.FixtureRequest, tmp_path: Path, cloud: str
+) -> None:
+    from agentbreeder_core.errors import AgentBreederError
+    from support.cloud import do_deploy, do_teardown
+
+    sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
+    before = sandbox.standing()
+    for n, body in enumerate(EVERY_KIND[cloud].values()):
+        path = write_agent(tmp_path / str(n), body, cloud=cloud)
+        sandbox.on_call(HideTagsAfterEachChange(sandbox))
+        done = deploy(path, clock=sandbox.clock, network_env=sandbox.network_env())
+        assert all(r.phase == "ready" for r in done.resources)
+        try:
+            do_teardown(sandbox, path.parent)
+        except AgentBreederError as e:
+            pytest.fail(f"{e}")
+        sandbox.on_call(None)
+        assert sandbox.standing() == before
+        assert do_deploy(sandbox, path).changed
+        do_teardown(sandbox, path.parent)
+
+
+class HideTagsAfterEachChange:
+    """Each change hides every tag for half a minute, and its reply is lost."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._changed: set[str] = set()
+
+    def __call__(self, call: ApiCall) -> Fault | None:
+        if call.read or call.operation in self._changed:
+            return None
+        self._changed.add(call.operation)
+        self._sandbox.hide_tags(30.0)
+        return Fault(kind="drop_after")
