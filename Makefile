@@ -26,7 +26,7 @@ test: $(READY) ## the whole test suite (two processes)
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 matrix: $(READY) ## every fault at every call and save in every scenario (about seven minutes), printing the points
-	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/aws/test_kill_matrix.py
+	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/clouds/test_kill_matrix.py
 
 check: $(READY) ## lint, format, types, layers, file and function lengths, generated docs
 	@$(BIN)/ruff check .

@@ -21,7 +21,8 @@ from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
 from agentbreeder_sandbox.calls import ApiCall, Fault
 from support.agents import SCENARIOS, write_agent
-from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing, state_of
+from support.cloud import do_deploy, do_teardown, made, standing, state_of
+from support.scenes import EXPECTED
 
 
 def creates(sandbox: AwsSandbox) -> list[str]:
@@ -101,7 +102,7 @@ def test_c03_what_carries_our_tags_is_found_and_not_made_twice(sandbox: AwsSandb
     count = len(creates(sandbox))
     do_deploy(sandbox, path)
     assert [c for c in creates(sandbox)[count:] if c.startswith("Create")] == []
-    assert made(before, standing(sandbox)) == EXPECTED["redis"]
+    assert made(before, standing(sandbox)) == EXPECTED["aws"]["redis"]
 
 
 def test_c03_a_lost_state_is_picked_up_only_when_asked_to(sandbox: AwsSandbox, tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ def test_c03_a_lost_state_is_picked_up_only_when_asked_to(sandbox: AwsSandbox, t
     assert "--adopt" in caught.value.hint
     adopted = do_deploy(sandbox, other, adopt=True)
     assert {r.ownership for r in adopted.resources if r.step_id != "aws/postgres/url"} == {"adopted"}
-    assert made(before, standing(sandbox)) == EXPECTED["shared"]
+    assert made(before, standing(sandbox)) == EXPECTED["aws"]["shared"]
     do_teardown(sandbox, other.parent)
     assert standing(sandbox) == before
 
@@ -126,7 +127,7 @@ def test_c04_what_is_invisible_for_a_while_is_neither_forgotten_nor_made_twice(
     before = standing(sandbox)
     path = write_agent(tmp_path, SCENARIOS[scenario])
     do_deploy(sandbox, path)
-    assert made(before, standing(sandbox)) == EXPECTED[scenario]
+    assert made(before, standing(sandbox)) == EXPECTED["aws"][scenario]
     do_teardown(sandbox, tmp_path)
     assert standing(sandbox) == before
 
@@ -160,7 +161,7 @@ def test_c06_deploy_teardown_deploy_works_at_once(sandbox: AwsSandbox, tmp_path:
     path = write_agent(tmp_path, SCENARIOS[scenario])
     for _ in range(2):
         do_deploy(sandbox, path)
-        assert made(before, standing(sandbox)) == EXPECTED[scenario]
+        assert made(before, standing(sandbox)) == EXPECTED["aws"][scenario]
         do_teardown(sandbox, tmp_path)
         assert standing(sandbox) == before
 
@@ -348,7 +349,7 @@ def test_what_the_file_stops_asking_for_stays_until_teardown_unused(sandbox: Aws
     assert {r.step_id for r in after.resources if r.unused} == {
         f"aws/postgres/{s}" for s in ("security-group", "subnet-group", "secret", "instance", "url")
     }
-    assert made(before, standing(sandbox)) == EXPECTED["both"]
+    assert made(before, standing(sandbox)) == EXPECTED["aws"]["both"]
     do_teardown(sandbox, tmp_path, unused_only=True)
     assert "db_instances" not in made(before, standing(sandbox))
     assert do_deploy(sandbox, path).changed is False

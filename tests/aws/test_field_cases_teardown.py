@@ -24,7 +24,8 @@ from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
 from agentbreeder_sandbox.calls import ApiCall, Fault
 from support.agents import SCENARIOS, write_agent
-from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing, state_of
+from support.cloud import do_deploy, do_teardown, made, standing, state_of
+from support.scenes import EXPECTED
 
 
 def refuse(operation: str, code: str, message: str = "no") -> Callable[[ApiCall], Fault | None]:
@@ -79,7 +80,7 @@ def test_e02_one_held_for_ever_ends_in_a_bounded_time_and_stays_recorded(sandbox
     assert (left["step_id"], left["phase"]) == ("aws/redis/security-group", "deleting")
     sandbox.on_call(None)
     do_deploy(sandbox, path)
-    assert made(before, standing(sandbox)) == EXPECTED["redis"]
+    assert made(before, standing(sandbox)) == EXPECTED["aws"]["redis"]
     do_teardown(sandbox, tmp_path)
     assert standing(sandbox) == before
 
@@ -188,7 +189,7 @@ def test_c16_an_interrupt_saves_says_what_is_there_and_is_resumed(sandbox: AwsSa
         do_deploy(sandbox, path, cancel=cancel, on_event=stop_while_waiting)
     assert caught.value.exit_code == 130
     do_deploy(sandbox, path)
-    assert made(before, standing(sandbox)) == EXPECTED["both"]
+    assert made(before, standing(sandbox)) == EXPECTED["aws"]["both"]
     do_teardown(sandbox, tmp_path)
     assert standing(sandbox) == before
 

@@ -20,7 +20,8 @@ from agentbreeder_sandbox.aws.server import AwsSandbox
 from agentbreeder_sandbox.aws.world import Durations
 from agentbreeder_sandbox.calls import Fault
 from support.agents import SCENARIOS, write_agent
-from support.cloud import EXPECTED, do_deploy, do_teardown, made, standing
+from support.cloud import do_deploy, do_teardown, made, standing
+from support.scenes import EXPECTED
 
 CANARY = "Canary@7/x+Q"
 FORK = multiprocessing.get_context("forkserver")
@@ -112,7 +113,7 @@ def test_d03_many_processes_deploy_different_agents_in_one_folder_at_once(
     assert [p.exitcode for p in processes] == [0] * count
     state = json.loads((tmp_path / ".agentbreeder" / "infra-state.json").read_text())
     assert sorted(state["agents"]) == sorted(f"agent-{n}" for n in range(count))
-    expected = {"secrets": count} if count > 2 else {k: v * count for k, v in EXPECTED["redis"].items()}
+    expected = {"secrets": count} if count > 2 else {k: v * count for k, v in EXPECTED["aws"]["redis"].items()}
     assert made(before, standing(sandbox)) == expected
     for n in range(count):
         do_teardown(sandbox, tmp_path, agent=f"agent-{n}")

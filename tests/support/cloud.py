@@ -8,20 +8,20 @@ from typing import Any
 
 from agentbreeder_provisioners import deploy, teardown
 from agentbreeder_provisioners.results import Deployment, Teardown
-from agentbreeder_sandbox.aws.server import AwsSandbox
+from agentbreeder_sandbox.standin import Sandbox
 
 
-def do_deploy(sandbox: AwsSandbox, path: Path, **kw: Any) -> Deployment:
+def do_deploy(sandbox: Sandbox, path: Path, **kw: Any) -> Deployment:
     """Deploy on the stand-in's time and network."""
     return deploy(path, clock=sandbox.clock, network_env=sandbox.network_env(), **kw)
 
 
-def do_teardown(sandbox: AwsSandbox, folder: Path, agent: str = "support", **kw: Any) -> Teardown:
+def do_teardown(sandbox: Sandbox, folder: Path, agent: str = "support", **kw: Any) -> Teardown:
     """Tear down on the stand-in's time."""
     return teardown(agent, project_dir=folder, clock=sandbox.clock, **kw)
 
 
-def standing(sandbox: AwsSandbox) -> dict[str, list[str]]:
+def standing(sandbox: Sandbox) -> dict[str, list[str]]:
     """What stands in the account now."""
     return sandbox.standing()
 
@@ -35,19 +35,3 @@ def state_of(folder: Path) -> dict[str, Any]:
 def made(before: dict[str, list[str]], after: dict[str, list[str]]) -> dict[str, int]:
     """How many of each kind were added."""
     return {k: len(after[k]) - len(before[k]) for k in after if len(after[k]) != len(before[k])}
-
-
-EXPECTED = {
-    "postgres": {"security_groups": 1, "db_subnet_groups": 1, "db_instances": 1, "secrets": 1},
-    "redis": {"security_groups": 1, "cache_subnet_groups": 1, "replication_groups": 1},
-    "both": {
-        "security_groups": 2,
-        "db_subnet_groups": 1,
-        "db_instances": 1,
-        "cache_subnet_groups": 1,
-        "replication_groups": 1,
-        "secrets": 2,
-    },
-    "shared": {"security_groups": 1, "db_subnet_groups": 1, "db_instances": 1, "secrets": 1},
-}
-"""What each scenario makes: one of each, never two."""
