@@ -71,20 +71,53 @@ class Sandbox(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandIn:
-    """One cloud's stand-in. `prefixes` are the variables that could lead to a real account; `shut` replaces some."""
+    """One cloud's stand-in. `prefixes` are the variables that could lead to a real account; `shut` replaces some.
+
+    `durations(fast)` gives how long things take: as in the real cloud, or seconds for real time and two terminals.
+    """
 
     title: str
     region: str
     prefixes: tuple[str, ...]
-    make: Callable[[Clock | None, bool, int, str], Sandbox] = field(repr=False)
+    make: Callable[[Clock | None, Any, int, str], Sandbox] = field(repr=False)
+    durations: Callable[[bool], Any] = field(repr=False)
     shut: Mapping[str, str] = field(default_factory=dict)
 
 
-def _aws(clock: Clock | None, fast: bool, port: int, region: str) -> Sandbox:
+def _aws(clock: Clock | None, durations: Any, port: int, region: str) -> Sandbox:
     from .aws.server import AwsSandbox
+
+    return AwsSandbox(clock, durations, port=port, region=region)
+
+
+def _aws_durations(fast: bool) -> Any:
     from .aws.world import Durations
 
-    return AwsSandbox(clock, Durations.fast() if fast else None, port=port, region=region)
+    return Durations.fast() if fast else Durations()
+
+
+def _gcp(clock: Clock | None, durations: Any, port: int, region: str) -> Sandbox:
+    from .gcp.server import GcpSandbox
+
+    return GcpSandbox(clock, durations, port=port, region=region)
+
+
+def _gcp_durations(fast: bool) -> Any:
+    from .gcp.world import Durations
+
+    return Durations.fast() if fast else Durations()
+
+
+def _azure(clock: Clock | None, durations: Any, port: int, region: str) -> Sandbox:
+    from .azure.server import AzureSandbox
+
+    return AzureSandbox(clock, durations, port=port, region=region)
+
+
+def _azure_durations(fast: bool) -> Any:
+    from .azure.world import Durations
+
+    return Durations.fast() if fast else Durations()
 
 
 STAND_INS: dict[str, StandIn] = {
@@ -93,7 +126,23 @@ STAND_INS: dict[str, StandIn] = {
         region="us-east-1",
         prefixes=("AWS_",),
         make=_aws,
+        durations=_aws_durations,
         shut={"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull},
+    ),
+    "gcp": StandIn(
+        title="Google Cloud",
+        region="us-central1",
+        prefixes=("GOOGLE_", "GCP_", "CLOUDSDK_", "GCLOUD_"),
+        make=_gcp,
+        durations=_gcp_durations,
+        shut={"GOOGLE_APPLICATION_CREDENTIALS": os.devnull, "NO_GCE_CHECK": "true"},
+    ),
+    "azure": StandIn(
+        title="Azure",
+        region="eastus",
+        prefixes=("AZURE_", "AGENTBREEDER_AZURE_", "MSI_", "IDENTITY_"),
+        make=_azure,
+        durations=_azure_durations,
     ),
 }
 
@@ -106,4 +155,4 @@ def sandbox_of(
     Raises `KeyError` for a cloud without one.
     """
     stand_in = STAND_INS[cloud]
-    return stand_in.make(clock, fast, port, region or stand_in.region)
+    return stand_in.make(clock, stand_in.durations(fast), port, region or stand_in.region)
