@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 @click.command("deploy")
 @file_argument
 @click.option(
-    "--sandbox", is_flag=True, help="Try it on a stand-in for AWS inside this process; everything goes at the end."
+    "--sandbox",
+    is_flag=True,
+    help="Try it on a stand-in for the cloud inside this process; everything goes at the end.",
 )
 @click.option("--adopt", is_flag=True, help="Take over what another state of the same agent made (a lost state file).")
 @click.option("--recreate-missing", is_flag=True, help="Make anew, empty, what somebody deleted in the cloud.")
@@ -56,7 +58,7 @@ def command(
 
     PATH is an agent file, or a folder that holds agent.yaml. Every step is recorded before and after, so a deploy that
     was stopped, by Ctrl-C or a crash, goes on when run again; one that has nothing to do says "no changes". Network
-    keys that the file leaves out (AWS_REGION, AWS_VPC_SUBNETS, AWS_SECURITY_GROUPS, AWS_VPC_ID) are taken from the shell.
+    keys that the file leaves out (AWS_VPC_SUBNETS, GOOGLE_CLOUD_PROJECT, AZURE_SUBSCRIPTION_ID and their like) are taken from the shell.
 
     \b
     Example:

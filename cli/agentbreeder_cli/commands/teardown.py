@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 @click.option(
     "--final-snapshot", is_flag=True, help="Keep a last snapshot of each database. It is never deleted for you."
 )
+@click.option(
+    "--purge",
+    is_flag=True,
+    help="Azure: also give up the recovery time of a vault that deploy made, so that its name is free at once.",
+)
 @yes_option
 @timeout_option
 @lock_wait_option
@@ -35,6 +40,7 @@ def command(
     dry_run: bool,
     unused: bool,
     final_snapshot: bool,
+    purge: bool,
     yes: bool,
     timeout_s: float | None,
     lock_wait_s: float,
@@ -68,6 +74,7 @@ def command(
             clock=clock,
             timeout_s=timeout_s,
             final_snapshot=final_snapshot,
+            purge=purge,
             unused_only=unused,
             dry_run=dry_run,
             lock_wait_s=lock_wait_s,
