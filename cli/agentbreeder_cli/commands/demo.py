@@ -31,7 +31,7 @@ SPEED = 90.0
 @common_options
 @click.pass_obj
 def command(mode: Mode, cloud: str, keep: bool) -> None:
-    """See the whole story on a sandbox, in under a minute for each cloud.
+    """See the whole story on a sandbox, cloud by cloud.
 
     Plan, deploy, env, deploy again, a kill in the middle and its repair, teardown; and what stands in the account before
     and after. Runs on this machine in a folder of its own and needs no account. Exit code 1 if anything is not as told.
