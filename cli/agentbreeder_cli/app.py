@@ -20,7 +20,7 @@ COMMANDS: dict[str, str] = {
     "schema": "Print the JSON Schema of our part of agent.yaml.",
     "unlock": "Remove a lock that a dead run left behind.",
     "sandbox": "Run a stand-in for a cloud on this machine.",
-    "demo": "See the whole story on a sandbox, in under a minute.",
+    "demo": "See the whole story on a sandbox, cloud by cloud.",
     "completion": "Print the completion script for your shell.",
 }
 """Each command, and the line `--help` shows for it (a test compares it with the command's own)."""
