@@ -20,12 +20,16 @@ StartResponse = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One HTTP request. `path` is unquoted, header names are in lower case, `host` is the Host header without a port."""
+    """One HTTP request. `path` is unquoted, header names are in lower case, `host` is the Host header without a port.
+
+    `query` has the last of a repeated parameter; `raw_query` has them all.
+    """
 
     method: str
     host: str
     path: str
     query: Mapping[str, str]
+    raw_query: str
     headers: Mapping[str, str]
     body: bytes = field(default=b"", repr=False)
 
@@ -168,6 +172,7 @@ def _read(environ: dict[str, Any]) -> Request:
         method=environ["REQUEST_METHOD"],
         host=headers.get("host", "").rpartition(":")[0] or headers.get("host", ""),
         path=unquote(raw_path),
+        raw_query=environ.get("QUERY_STRING", ""),
         query=dict(parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True)),
         headers=headers,
         body=environ["wsgi.input"].read(length) if length else b"",

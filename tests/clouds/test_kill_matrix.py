@@ -18,7 +18,7 @@ from support.agents import SCENARIOS, write_agent
 from support.child import GONE, in_a_child
 from support.cloud import do_deploy, do_teardown, made, standing, state_of
 from support.deaths import Points, SimulatedDeath, api_calls, die, saves
-from support.scenes import EXPECTED, INSTANT, STAND_INS_OF_TESTS, THROTTLED
+from support.scenes import EXPECTED, INSTANT, STAND_INS_OF_TESTS, THROTTLED, UNHELD
 
 SayPoints = Callable[[str, int], None]
 Patcher = Callable[..., AbstractContextManager[None]]
@@ -74,6 +74,8 @@ GONE_ROWS = _on(
 def sandbox(request: pytest.FixtureRequest, cloud: str) -> Sandbox:
     """The stand-in of the row's cloud: an empty account with a ready network."""
     found: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
+    if cloud in UNHELD:
+        found.reset(durations=UNHELD[cloud]())
     return found
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from agentbreeder_provisioners import deploy
 from agentbreeder_provisioners.clouds import CLOUDS
 from agentbreeder_provisioners.engine.kinds import AlreadyExists, NotFound
 from agentbreeder_provisioners.engine.steps import Ref
@@ -18,6 +17,8 @@ from agentbreeder_sandbox.calls import ApiCall, Fault
 from agentbreeder_sandbox.standin import Sandbox
 from support.agents import write_agent
 from support.bench import Bench
+from support.cloud import do_deploy, do_teardown
+from support.deaths import Points, SimulatedDeath, api_calls, die
 from support.scenes import EVERY_KIND, STAND_INS_OF_TESTS
 
 
@@ -27,9 +28,9 @@ def _rows() -> Iterator[tuple[str, str, str]]:
 
     for cloud, agents in EVERY_KIND.items():
         seen: set[str] = set()
-        for agent, body in agents.items():
+        for agent, one in agents.items():
             with tempfile.TemporaryDirectory() as folder:
-                plan = resolve_path(write_agent(Path(folder), body, cloud=cloud))
+                plan = resolve_path(write_agent(Path(folder), one.body, cloud=cloud, env=one.env))
             for step in CLOUDS[cloud].steps_for(plan):
                 if step.kind not in seen:
                     seen.add(step.kind)
@@ -43,7 +44,9 @@ EVERY = pytest.mark.parametrize(("cloud", "agent", "step"), ROWS, ids=[f"{c}-{s}
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, tmp_path: Path, cloud: str, agent: str) -> Bench:
     sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
-    return Bench.of(sandbox, write_agent(tmp_path, EVERY_KIND[cloud][agent], cloud=cloud))
+    return Bench.of(
+        sandbox, write_agent(tmp_path, EVERY_KIND[cloud][agent].body, cloud=cloud, env=EVERY_KIND[cloud][agent].env)
+    )
 
 
 def test_the_rows_cover_every_kind_of_every_cloud(request: pytest.FixtureRequest, tmp_path: Path) -> None:
@@ -51,8 +54,9 @@ def test_the_rows_cover_every_kind_of_every_cloud(request: pytest.FixtureRequest
         sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
         kinds: set[str] = set()
         steps = {}
-        for agent, body in agents.items():
-            one = Bench.of(sandbox, write_agent(tmp_path / agent, body, cloud=cloud))
+        for agent, file in agents.items():
+            path = write_agent(tmp_path / cloud / agent, file.body, cloud=cloud, env=file.env)
+            one = Bench.of(sandbox, path)
             kinds |= set(one.kinds)
             steps |= one.steps
         assert {steps[s].kind for c, _, s in ROWS if c == cloud} == kinds
@@ -173,27 +177,20 @@ def test_a_delete_while_it_is_still_being_made_succeeds_in_the_end(bench: Bench,
 
 
 @pytest.mark.parametrize("cloud", sorted(EVERY_KIND))
-def test_tags_that_are_readable_late_make_no_deploy_and_no_teardown_think_it_somebody_elses(
+def test_a_deploy_whose_replies_are_lost_and_whose_tags_are_readable_late_takes_nothing_for_somebody_elses(
     request: pytest.FixtureRequest, tmp_path: Path, cloud: str
 ) -> None:
-    from agentbreeder_core.errors import AgentBreederError
-    from support.cloud import do_deploy, do_teardown
-
     sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
     before = sandbox.standing()
-    for n, body in enumerate(EVERY_KIND[cloud].values()):
-        path = write_agent(tmp_path / str(n), body, cloud=cloud)
+    for n, file in enumerate(EVERY_KIND[cloud].values()):
+        path = write_agent(tmp_path / str(n), file.body, cloud=cloud, env=file.env)
         sandbox.on_call(HideTagsAfterEachChange(sandbox))
-        done = deploy(path, clock=sandbox.clock, network_env=sandbox.network_env())
+        done = do_deploy(sandbox, path)
         assert all(r.phase == "ready" for r in done.resources)
-        try:
-            do_teardown(sandbox, path.parent)
-        except AgentBreederError as e:
-            pytest.fail(f"{e}")
         sandbox.on_call(None)
-        assert sandbox.standing() == before
-        assert do_deploy(sandbox, path).changed
+        sandbox.hide_tags(0.0)
         do_teardown(sandbox, path.parent)
+        assert sandbox.standing() == before
 
 
 class HideTagsAfterEachChange:
@@ -209,3 +206,25 @@ class HideTagsAfterEachChange:
         self._changed.add(call.operation)
         self._sandbox.hide_tags(30.0)
         return Fault(kind="drop_after")
+
+
+@pytest.mark.parametrize("cloud", sorted(EVERY_KIND))
+def test_a_teardown_right_after_a_dead_deploy_waits_until_the_tags_can_be_read(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cloud: str
+) -> None:
+    sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
+    before = sandbox.standing()
+    path = write_agent(tmp_path, "memory: {backend: redis}", cloud=cloud)
+    with api_calls(monkeypatch, FirstChange(1, die), after=True), pytest.raises(SimulatedDeath):
+        do_deploy(sandbox, path)
+    assert sandbox.standing() != before
+    sandbox.hide_tags(30.0)
+    assert do_teardown(sandbox, tmp_path).remaining == ()
+    assert sandbox.standing() == before
+
+
+class FirstChange(Points):
+    """Counts changes only: reads are no points."""
+
+    def reach(self, name: str = "", *, poll: bool = False) -> bool:
+        return self.fired if poll else super().reach(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 SCENARIOS = {
@@ -14,11 +15,15 @@ SCENARIOS = {
 REGIONS = {"aws": "us-east-1", "gcp": "us-central1", "azure": "eastus"}
 
 
-def write_agent(folder: Path, body: str, *, name: str = "support", cloud: str = "aws") -> Path:
-    """An agent.yaml for `cloud` with this memory part; returns its path."""
+def write_agent(
+    folder: Path, body: str, *, name: str = "support", cloud: str = "aws", env: Mapping[str, str] | None = None
+) -> Path:
+    """An agent.yaml for `cloud` with this memory part, and `env` as its `deploy.env_vars`; returns its path."""
+    variables = "{" + ", ".join(f"{k}: {v!r}" for k, v in (env or {}).items()) + "}"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "agent.yaml"
     path.write_text(
-        f"name: {name}\nversion: 1.0.0\nteam: care\n{body}\ndeploy: {{cloud: {cloud}, region: {REGIONS[cloud]}}}\n"
+        f"name: {name}\nversion: 1.0.0\nteam: care\n{body}\n"
+        f"deploy: {{cloud: {cloud}, region: {REGIONS[cloud]}, env_vars: {variables}}}\n"
     )
     return path

@@ -49,7 +49,7 @@ SCENES: dict[str, Scene] = {
         store_step="gcp/redis/instance",
         env_format="cloud-run",
         container="A Cloud Run container",
-        waiting=("reserved_names",),
+        waiting=("sql_names_reserved",),
         waiting_words="that Google holds for about a week, at no cost",
     ),
     "azure": Scene(

@@ -176,12 +176,12 @@ class GcpClients:
     def _refusal(self, name: str, error: Any) -> Refusal:
         listed = next((e for e in error.errors or () if isinstance(e, Mapping)), {})
         status = getattr(error.code, "value", error.code) or 0
-        reason = error.reason or listed.get("reason") or _status_word(error)
+        reason = error.reason or listed.get("reason") or _body_of(error).get("status", "")
         return Refusal(
             call=name,
             status=int(status),
             reason=str(reason),
-            message=self.caller.cut(str(error.message)),
+            message=self.caller.cut(_body_of(error).get("message") or str(error.message)),
             metadata={str(k): str(v) for k, v in (error.metadata or {}).items()},
         )
 
@@ -211,12 +211,14 @@ class GcpClients:
         )
 
 
-def _status_word(error: Any) -> str:
-    """`ALREADY_EXISTS` and its like, from the body: over REST the exception's class does not tell."""
+def _body_of(error: Any) -> Mapping[str, Any]:
+    """The `error` of the answer's own body, `{}` when it is not Google's: the library puts the request's URL into its
+    message, and over REST its class does not tell `ALREADY_EXISTS` from other conflicts."""
     try:
-        return str(error.response.json()["error"]["status"])
+        body = error.response.json()["error"]
     except (AttributeError, KeyError, TypeError, ValueError):
-        return ""
+        return {}
+    return body if isinstance(body, Mapping) else {}
 
 
 def _import(module: str, name: str) -> Any:

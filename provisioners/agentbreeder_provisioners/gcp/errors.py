@@ -52,6 +52,7 @@ _BY_STATUS: dict[int, type[CloudError]] = {
 # The same answer means different things in different calls.
 _BY_CALL: dict[tuple[str, str], type[CloudError]] = {
     ("sql.instances.insert", "invalidState"): AlreadyExists,  # an older way to say that the name is held
+    ("redis.instances.delete", "FAILED_PRECONDITION"): Busy,  # not before its create is over
 }
 _DISABLED = frozenset({"SERVICE_DISABLED", "accessNotConfigured"})
 _NO_PEERING = ("NETWORK_NOT_PEERED", "SERVICE_NETWORKING_NOT_ENABLED", "NETWORK_PEERING_DELETED")
@@ -78,7 +79,8 @@ def failed_operation(step: str, code: str, message: str) -> CloudError:
 
 
 def _short(message: str) -> str:
-    text = " ".join(message.split())
+    # Some services append their own stack of exceptions after the sentence.
+    text = " ".join(message.partition(" com.google.")[0].split())
     return text if len(text) <= _MAX_MESSAGE else text[:_MAX_MESSAGE] + "..."
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
-from ...engine.kinds import AlreadyExists, Found, NotFound, Target
+from agentbreeder_core.errors import CloudError
+
+from ...engine.kinds import AlreadyExists, Busy, Found, NotFound, Target
 from ...engine.run import NotYet, Run
 from ..clients import GcpClients
 from .base import GcpPart
@@ -13,13 +16,27 @@ from .sql_api import SqlApi
 from .vault import read_version
 
 
-class SqlDatabase(GcpPart):
-    """Inputs: `project`, `instance`. Output: `name`."""
+class SqlPart(GcpPart):
+    """What the two share. Google answers an existing name with a plain 400, so whether it is there is always asked."""
 
     def __init__(self, clients: GcpClients) -> None:
         super().__init__(clients)
         self._sql = SqlApi(clients)
         self._operations = Operations(self._sql.ask)
+
+    @abstractmethod
+    def find(self, target: Target, run: Run) -> Found | None:
+        """See `Kind`."""
+
+    def _exists_or(self, error: CloudError, target: Target, run: Run) -> CloudError:
+        """The error, unless the thing is there: then the refused call was one whose first reply was lost."""
+        if isinstance(error, Busy) or self.find(target, run) is None:
+            return error
+        return AlreadyExists(f"{target.step_id}: {target.name} exists")
+
+
+class SqlDatabase(SqlPart):
+    """Inputs: `project`, `instance`. Output: `name`."""
 
     def find(self, target: Target, run: Run) -> Found | None:
         """By name, inside the recorded instance."""
@@ -32,8 +49,11 @@ class SqlDatabase(GcpPart):
         return Found(physical_id=_id(target), tags=target.owner.tags())
 
     def create(self, target: Target, run: Run) -> str:
-        """Google answers an existing name with more than one code: whether it is there is asked, never guessed."""
-        operation = self._sql.insert_database(target.inputs["project"], target.inputs["instance"], target.name)
+        """Google's own default for the character set is UTF8."""
+        try:
+            operation = self._sql.insert_database(target.inputs["project"], target.inputs["instance"], target.name)
+        except CloudError as e:
+            raise self._exists_or(e, target, run) from e
         self._operations.started(_id(target), str(operation["name"]))
         return _id(target)
 
@@ -53,13 +73,8 @@ class SqlDatabase(GcpPart):
         return run.until(look, first_s=1.0)
 
 
-class SqlUser(GcpPart):
+class SqlUser(SqlPart):
     """Inputs: `project`, `instance`, `password_version`. Output: `name`."""
-
-    def __init__(self, clients: GcpClients) -> None:
-        super().__init__(clients)
-        self._sql = SqlApi(clients)
-        self._operations = Operations(self._sql.ask)
 
     def find(self, target: Target, run: Run) -> Found | None:
         """By name in the list of users. Its password is the vault's: nobody else makes users in an instance of ours."""
@@ -75,9 +90,12 @@ class SqlUser(GcpPart):
         """The password is read from the vault, where an earlier step put it, and goes nowhere else."""
         password = read_version(self._gcp, target.inputs["password_version"])
         body = {"name": target.name, "password": password.reveal()}
-        if self._is_there(target):
-            raise AlreadyExists(f"user {target.name} exists")
-        operation = self._sql.insert_user(target.inputs["project"], target.inputs["instance"], body)
+        if self._is_there(target):  # a second insert could change the password of the first
+            raise AlreadyExists(f"{target.step_id}: {target.name} exists")
+        try:
+            operation = self._sql.insert_user(target.inputs["project"], target.inputs["instance"], body)
+        except CloudError as e:
+            raise self._exists_or(e, target, run) from e
         if operation.get("status") != "DONE":
             self._operations.started(_id(target), str(operation["name"]))
         return _id(target)
