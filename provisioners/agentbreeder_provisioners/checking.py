@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentbreeder_core.errors import AuthError, Problem
+from agentbreeder_core.errors import AuthError, CloudError, Problem
 from agentbreeder_resolver.plan_types import Finding, MemoryPlan
 from agentbreeder_state.record import AgentRecord
 
@@ -50,7 +50,12 @@ def preflight_for(
     # With everything in place only presence is looked at: network and versions were checked when it was made.
     checks = Checks() if _all_ready(steps, record) else provider.check(plan)
     owner = Owner(agent=plan.agent, team=plan.team, lineage=lineage)
-    seen = survey(steps, kinds, owner, record, shared, checks.facts)
+    try:
+        seen = survey(steps, kinds, owner, record, shared, checks.facts)
+    except CloudError:
+        if not checks.problems:
+            raise
+        seen = Survey()  # an API that is off, a network that is missing: what was found says it better
     return Preflight(
         account=account,
         kinds=kinds,

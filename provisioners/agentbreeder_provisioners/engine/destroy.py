@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from agentbreeder_core.errors import AgentBreederError
+from agentbreeder_core.errors import AgentBreederError, Drifted
 from agentbreeder_core.events import Note, StepDone, StepStarted
 from agentbreeder_state.record import Resource
 
@@ -78,6 +78,7 @@ class Destroyer:
 
         Asked for every resource: an intent may or may not have been carried out, and under a recorded name somebody
         may have put a thing of their own since. What was just made may become visible late, so absence must last.
+        Raises `Drifted` for one without any tags: nothing proves that it is ours, and nothing that it is not.
         """
 
         def look() -> str | NotYet:
@@ -86,8 +87,10 @@ class Destroyer:
                 return NotYet("making sure that nothing is there") if run.in_grace() else ""
             if found.state == "scheduled":
                 return ""
-            if found.state == "present" and unreadable(found.tags) and run.in_grace():
-                return NotYet("waiting until its tags can be read")
+            if found.state == "present" and unreadable(found.tags):
+                if run.in_grace():
+                    return NotYet("waiting until its tags can be read")
+                raise _untagged(resource)
             if found.state == "present" and not self.owner.owns(found.tags):
                 message = f"{resource.step_id}: {resource.name!r} is not this agent's any more ({whose(found.tags)}); left alone"
                 self.shared.emit(Note, level="warning", message=message)
@@ -115,3 +118,10 @@ class Destroyer:
         since = resource.created_at or resource.updated_at
         timeout_s = self.kinds[resource.kind].delete_timeout_s
         return Run(self.shared, step=resource.step_id, name=resource.name, timeout_s=timeout_s, since=since)
+
+
+def _untagged(resource: Resource) -> Drifted:
+    return Drifted(
+        f"{resource.step_id}: {resource.name!r} stands, but carries no tags any more, so it is not deleted; it stays recorded",
+        hint="if it is this agent's, put its tags back or delete it by hand; then run the same command again",
+    )

@@ -53,6 +53,8 @@ class GcpClients:
                 f"there is no project {self.project!r}, or these credentials may not see it",
                 hint="check GOOGLE_CLOUD_PROJECT: gcloud projects list",
             ) from e
+        except AuthError as e:
+            raise AuthError(f"project {self.project!r} cannot be used: {e.detail}", hint=e.hint) from e
 
     def rest(
         self,
