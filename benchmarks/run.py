@@ -1,15 +1,16 @@
-"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|resolve|makespan|saves]`."""
+"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves]`."""
 
 from __future__ import annotations
 
 import sys
 
+from imports import imports
 from makespan import makespan
 from resolve_speed import resolve_speed
 from saves import saves
 from startup import startup
 
-BENCHMARKS = {"startup": startup, "resolve": resolve_speed, "makespan": makespan, "saves": saves}
+BENCHMARKS = {"startup": startup, "imports": imports, "resolve": resolve_speed, "makespan": makespan, "saves": saves}
 
 
 def main() -> None:

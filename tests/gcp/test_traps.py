@@ -206,7 +206,7 @@ def test_deletion_protection_stops_the_teardown_before_the_first_delete_and_says
     body = "memory: {backend: postgresql, provision: {deletion_protection: true}}"
     do_deploy(gcp_sandbox, agent(tmp_path, body))
     before = gcp_sandbox.standing()
-    with pytest.raises(ProtectionOn, match="gcloud sql instances patch .* --no-deletion-protection"):
+    with pytest.raises(ProtectionOn, match=r"gcloud sql instances patch .* --no-deletion-protection"):
         do_teardown(gcp_sandbox, tmp_path)
     assert gcp_sandbox.standing() == before
     gcp_sandbox.lift_protection()
