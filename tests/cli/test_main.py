@@ -17,7 +17,19 @@ from agentbreeder_cli.views import errors
 from .conftest import Run, command_of, variables
 
 CANARY = "Hunter2x"
-HEAVY = {"google", "azure", "requests", "boto3", "botocore", "moto", "sqlalchemy", "fastapi", "rich", "pydantic", "tenacity"}
+HEAVY = {
+    "google",
+    "azure",
+    "requests",
+    "boto3",
+    "botocore",
+    "moto",
+    "sqlalchemy",
+    "fastapi",
+    "rich",
+    "pydantic",
+    "tenacity",
+}
 
 
 def test_help_names_every_command_with_the_line_the_command_itself_has(run: Run) -> None:

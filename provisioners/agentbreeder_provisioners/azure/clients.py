@@ -8,31 +8,25 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from agentbreeder_core.clock import Clock
-from agentbreeder_core.errors import AuthError, CloudError, MissingExtra, QuotaError, ResourceFailed
+from agentbreeder_core.errors import AuthError, CloudError, MissingExtra
 from agentbreeder_core.secret import Secret
 
 from ..engine.calls import Caller
-from ..engine.kinds import Busy, NotFound, Transient
+from ..engine.kinds import Transient
 from .endpoint import MANAGEMENT, MANAGEMENT_HOST, endpoint_of
-from .errors import NotPermitted, Refusal, classify, refusal_of
+from .errors import classify, refusal_of
 from .identity import Identity, anonymous_token, identity_of
-from .operations import Operations, progress_of
+from .logs import keep_queries_out
+from .operations import Operations, Reply, document_of, text_of
 
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
 _SCOPE = f"{MANAGEMENT}/.default"
 _DAY_S = 86400
 _USER_AGENT = "agentbreeder-memory"
-
-
-class Reply(NamedTuple):
-    """One accepted answer of ARM. `body` is its JSON document, `{}` when there is none."""
-
-    status: int
-    body: dict[str, Any]
 
 
 class AzureClients:
@@ -50,33 +44,39 @@ class AzureClients:
         self.subscription, self.region = subscription, region
         self._endpoint = endpoint_of(os.environ)
         self._caller = Caller("Azure", clock, cancel, secrets)
-        self._operations = Operations(MANAGEMENT_HOST)
+        self._operations = Operations(MANAGEMENT_HOST, self._caller.cut)
         self._made: dict[str, Any] = {}
         self._lock = threading.RLock()
 
     @property
     def postgres(self) -> Any:
-        return self._once("postgres", self._make_postgres)
+        return self._management("postgres", _postgres)
 
     @property
     def managed_redis(self) -> Any:
-        return self._once("managed_redis", self._make_managed_redis)
+        return self._management("managed_redis", _managed_redis)
 
     @property
     def redis_cache(self) -> Any:
-        return self._once("redis_cache", self._make_redis_cache)
+        return self._management("redis_cache", _redis_cache)
 
     @property
     def key_vault(self) -> Any:
-        return self._once("key_vault", self._make_key_vault)
+        return self._management("key_vault", _key_vault)
 
     @property
     def private_dns(self) -> Any:
-        return self._once("private_dns", self._make_private_dns)
+        return self._management("private_dns", _private_dns)
 
     def secrets(self, vault_uri: str) -> Any:
         """The data plane of one vault."""
         return self._once(f"secrets of {vault_uri}", lambda: self._make_secrets(vault_uri))
+
+    def sign_in_again(self) -> None:
+        """Make new credentials at the next look into a vault: a token from before a role was assigned may not know it."""
+        with self._lock:
+            for key in [k for k in self._made if k == "credential" or k.startswith("secrets of ")]:
+                del self._made[key]
 
     def hide(self, secret: Secret) -> None:
         """From now on this secret is cut out of any message Azure may echo it in."""
@@ -90,8 +90,7 @@ class AzureClients:
     def call(self, method: Callable[..., Any], /, *args: Any, retry: bool = True, **params: Any) -> Any:
         """Call a bound method of an SDK client and return what it returns. Blocks; retries what is transient.
 
-        Raises `AuthError`, `QuotaError`, `CloudError`, or the engine's `NotFound`, `AlreadyExists`, `Busy`, and
-        `Transient` once retries are used up.
+        Raises `AuthError`, `QuotaError`, `CloudError`, or the engine's `NotFound`, `AlreadyExists`, `Busy`, `Transient`.
         """
         name = str(getattr(method, "__name__", "call")).removeprefix("begin_")
         return self._caller.call(lambda: self._translated(name, lambda: method(*args, **params)), retry=retry)
@@ -100,7 +99,7 @@ class AzureClients:
         """Like `call`, for the JSON document as the service wrote it: the models rename or leave out some of it."""
         seen: list[Any] = []
         self.call(method, *args, raw_response_hook=seen.append, **params)
-        return _json_of(seen[-1].http_response)
+        return document_of(seen[-1].http_response)
 
     def begin(self, method: Callable[..., Any], resource_id: str, /, *args: Any, **params: Any) -> None:
         """Start a long-running operation on a resource and return once Azure accepted it; `follow` tells how it goes.
@@ -117,22 +116,7 @@ class AzureClients:
 
         Raises `ResourceFailed` when it failed, `Busy` when it failed only because something else was under way.
         """
-        url = self._operations.url_of(resource_id)
-        if not url:
-            return ""
-        try:
-            reply = self.request("GET", url)
-        except (NotFound, NotPermitted):
-            # Forgotten by ARM, or asked at the subscription, where a role on the resource group does not reach.
-            self._operations.forget(resource_id)
-            return ""
-        progress = progress_of(reply.status, reply.body)
-        if progress.state == "running":
-            return "Azure is working on it"
-        self._operations.forget(resource_id)
-        if progress.state == "failed":
-            raise self._failed(resource_id, progress.refusal)
-        return ""
+        return self._operations.follow(resource_id, lambda url: self.request("GET", url))
 
     def request(
         self,
@@ -154,9 +138,9 @@ class AzureClients:
 
             params = {"api-version": api_version} if api_version else None
             request = HttpRequest(method, url, params=params, json=json, headers=dict(headers or {}))
-            response = self._arm.send_request(request)
+            response = self._once("arm", self._make_arm).send_request(request)
             response.raise_for_status()
-            return Reply(response.status_code, _json_of(response))
+            return Reply(response.status_code, document_of(response))
 
         reply: Reply = self._caller.call(lambda: self._translated(name, once), retry=retry)
         return reply
@@ -169,13 +153,6 @@ class AzureClients:
             body = self.request("GET", str(body["nextLink"])).body
             items += body.get("value") or []
         return items
-
-    def _failed(self, resource_id: str, refusal: Refusal) -> CloudError:
-        name = resource_id.rstrip("/").rpartition("/")[2]
-        error = classify(f"operation on {name}", replace(refusal, message=self._caller.cut(refusal.message)), 400)
-        if isinstance(error, Busy | QuotaError):
-            return error
-        return ResourceFailed(error.detail, hint=error.hint or "agentbreeder teardown removes what is left of it")
 
     def _translated(self, name: str, once: Callable[[], Any]) -> Any:
         from azure.core.exceptions import AzureError, HttpResponseError
@@ -196,7 +173,7 @@ class AzureClients:
             return AuthError("no usable Azure credentials were found", hint="az login, then run the same command again")
         if error.response is None:
             return Transient(f"Azure could not be reached or gave no proper answer ({type(error).__name__})")
-        refusal = refusal_of(_text_of(error.response))
+        refusal = refusal_of(text_of(error.response))
         refusal = replace(refusal, message=self._caller.cut(refusal.message))
         status = int(error.response.status_code)
         # An accepted answer that is no document: whether it was carried out is found out by asking again.
@@ -208,30 +185,17 @@ class AzureClients:
                 try:
                     self._made[key] = make()
                 except ImportError as e:
-                    raise MissingExtra(
-                        f"deploying to Azure needs its SDK: {e.name} is not installed",
-                        hint="pip install 'agentbreeder-memory[azure]'",
-                    ) from e
+                    text = f"deploying to Azure needs its SDK: {e.name} is not installed"
+                    raise MissingExtra(text, hint="pip install 'agentbreeder-memory[azure]'") from e
             return self._made[key]
 
     @property
     def _credential(self) -> Any:
-        return self._once("credential", self._make_credential)
+        return self._once("credential", lambda: _make_credential(self._endpoint))
 
     @property
     def _transport(self) -> Any:
         return self._once("transport", lambda: _make_transport(self._endpoint))
-
-    @property
-    def _arm(self) -> Any:
-        return self._once("arm", self._make_arm)
-
-    def _make_credential(self) -> Any:
-        if self._endpoint:
-            return _Anonymous()
-        from azure.identity import DefaultAzureCredential
-
-        return DefaultAzureCredential(exclude_interactive_browser_credential=True)
 
     def _make_arm(self) -> Any:
         from azure.mgmt.core import ARMPipelineClient
@@ -254,36 +218,46 @@ class AzureClients:
             ],
         }
 
-    def _make_postgres(self) -> Any:
-        from azure.mgmt.postgresqlflexibleservers import PostgreSQLManagementClient
-
-        return PostgreSQLManagementClient(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
-
-    def _make_managed_redis(self) -> Any:
-        from azure.mgmt.redisenterprise import RedisEnterpriseManagementClient
-
-        return RedisEnterpriseManagementClient(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
-
-    def _make_redis_cache(self) -> Any:
-        from azure.mgmt.redis import RedisManagementClient
-
-        return RedisManagementClient(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
-
-    def _make_key_vault(self) -> Any:
-        from azure.mgmt.keyvault import KeyVaultManagementClient
-
-        return KeyVaultManagementClient(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
-
-    def _make_private_dns(self) -> Any:
-        from azure.mgmt.privatedns import PrivateDnsManagementClient
-
-        return PrivateDnsManagementClient(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
+    def _management(self, key: str, client_class: Callable[[], Any]) -> Any:
+        return self._once(
+            key, lambda: client_class()(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
+        )
 
     def _make_secrets(self, vault_uri: str) -> Any:
-        # Its own pipeline stays: only that knows the 401 challenge. It sends bodies to no log, and retries nothing.
+        # Its own pipeline stays, because only that knows the 401 challenge; it writes no bodies to a log.
         from azure.keyvault.secrets import SecretClient
 
         return SecretClient(vault_uri, self._credential, transport=self._transport, retry_total=0)
+
+
+def _postgres() -> Any:
+    from azure.mgmt.postgresqlflexibleservers import PostgreSQLManagementClient
+
+    return PostgreSQLManagementClient
+
+
+def _managed_redis() -> Any:
+    from azure.mgmt.redisenterprise import RedisEnterpriseManagementClient
+
+    return RedisEnterpriseManagementClient
+
+
+def _redis_cache() -> Any:
+    from azure.mgmt.redis import RedisManagementClient
+
+    return RedisManagementClient
+
+
+def _key_vault() -> Any:
+    from azure.mgmt.keyvault import KeyVaultManagementClient
+
+    return KeyVaultManagementClient
+
+
+def _private_dns() -> Any:
+    from azure.mgmt.privatedns import PrivateDnsManagementClient
+
+    return PrivateDnsManagementClient
 
 
 class _Anonymous:
@@ -296,16 +270,25 @@ class _Anonymous:
         return AccessToken(anonymous_token(), int(time.time()) + _DAY_S)
 
 
+def _make_credential(endpoint: str) -> Any:
+    if endpoint:
+        return _Anonymous()
+    from azure.identity import DefaultAzureCredential
+
+    return DefaultAzureCredential(exclude_interactive_browser_credential=True)
+
+
 def _make_transport(endpoint: str) -> Any:
     """Blocks at most the two timeouts per request. With an endpoint, whatever is asked of Azure's addresses goes there:
     the product keeps its https URLs, and Key Vault's client, which refuses http, never sees the difference."""
     from azure.core.pipeline.transport import RequestsTransport
 
+    keep_queries_out()
     timeouts = {"connection_timeout": CONNECT_TIMEOUT_S, "read_timeout": READ_TIMEOUT_S}
     if not endpoint:
         return RequestsTransport(**timeouts)
 
-    class Redirecting(RequestsTransport):
+    class Redirecting(RequestsTransport):  # type: ignore[misc]
         def send(self, request: Any, **options: Any) -> Any:
             # A copy: the caller's policies look at the request again, and must find the address they sent it to.
             sent = copy.deepcopy(request)
@@ -315,18 +298,3 @@ def _make_transport(endpoint: str) -> Any:
             return super().send(sent, **options)
 
     return Redirecting(use_env_settings=False, **timeouts)
-
-
-def _text_of(response: Any) -> str:
-    try:
-        return str(response.text())
-    except UnicodeDecodeError:
-        return ""
-
-
-def _json_of(response: Any) -> dict[str, Any]:
-    try:
-        body = response.json()
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}

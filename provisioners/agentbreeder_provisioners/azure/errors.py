@@ -32,6 +32,14 @@ class DeniedByRbac(NotPermitted):
     """Key Vault knows of no role assignment for the caller, or not yet: one takes minutes to take effect."""
 
 
+class GloballyTaken(AlreadyExists):
+    """The name is unique in all of Azure, and somebody has it: another subscription, or one of ours on its way out."""
+
+
+class BeingDeleted(Busy):
+    """It is on its way to where deleted ones are kept."""
+
+
 class Recoverable(AlreadyExists):
     """The name is held by something deleted that can be recovered."""
 
@@ -59,22 +67,14 @@ _KINDS: dict[type[CloudError], frozenset[str]] = {
         }
     ),
     Recoverable: frozenset({"ObjectIsDeletedButRecoverable", "ConflictError"}),
-    AlreadyExists: frozenset(
-        {
-            "ServerNameAlreadyExists",
-            "NameNotAvailable",
-            "VaultAlreadyExists",
-            "RoleAssignmentExists",
-            "PreconditionFailed",
-            "RequestNotAllowedOnNonDeletedObject",
-        }
-    ),
+    GloballyTaken: frozenset({"ServerNameAlreadyExists", "NameNotAvailable", "VaultAlreadyExists"}),
+    AlreadyExists: frozenset({"RoleAssignmentExists", "PreconditionFailed", "RequestNotAllowedOnNonDeletedObject"}),
+    BeingDeleted: frozenset({"ObjectIsBeingDeleted"}),
     Busy: frozenset(
         {
             "ServerIsBusy",
             "ServerBusy",
             "ServerIsNotReady",
-            "ObjectIsBeingDeleted",
             "ObjectIsBeingRecovered",
             "Conflict",
             "AnotherOperationInProgress",

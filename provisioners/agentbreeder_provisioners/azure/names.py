@@ -54,6 +54,16 @@ def last_part(arm_id: str) -> str:
     return arm_id.rstrip("/").rpartition("/")[2]
 
 
+def group_of(arm_id: str) -> str:
+    """The resource group in an ARM id."""
+    return arm_id.split("/")[4]
+
+
+def parent_name(arm_id: str) -> str:
+    """The name of the outermost resource in an ARM id: the cluster of a database, a cache itself."""
+    return arm_id.split("/")[8]
+
+
 def same_id(one: str, other: str) -> bool:
     """ARM echoes ids in a case of its own (`Microsoft.Cache/Redis`; facts, section 4)."""
     return one.rstrip("/").casefold() == other.rstrip("/").casefold()

@@ -7,16 +7,26 @@ reach the state file, a log or a message.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from .errors import Refusal, refusal_of
+from agentbreeder_core.errors import CloudError, QuotaError, ResourceFailed
+
+from ..engine.kinds import Busy, NotFound
+from .errors import NotPermitted, Refusal, classify, refusal_of
 
 _HEADERS = ("azure-asyncoperation", "location")  # the first says how it ended, the second only that it did
 _FAILED = frozenset({"failed", "canceled", "cancelled"})
 _ACCEPTED = 202
+
+
+class Reply(NamedTuple):
+    """One accepted answer of ARM. `body` is its JSON document, `{}` when there is none."""
+
+    status: int
+    body: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +34,17 @@ class Progress:
     """How an operation stands; `refusal` says why it failed."""
 
     state: Literal["running", "done", "failed"]
-    refusal: Refusal = Refusal()
+    refusal: Refusal = field(default_factory=Refusal)
 
 
 class Operations:
-    """The operations this process started, by the id of their resource. Safe to share between threads."""
+    """The operations this process started, by the id of their resource. Safe to share between threads.
 
-    def __init__(self, host: str) -> None:
-        self._host = host
+    `host` is ARM's; `cut` takes the secrets out of what a failed operation says.
+    """
+
+    def __init__(self, host: str, cut: Callable[[str], str]) -> None:
+        self._host, self._cut = host, cut
         self._urls: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -48,6 +61,29 @@ class Operations:
         """Where to ask, verbatim; "" when nothing is known to be under way."""
         with self._lock:
             return self._urls.get(resource_id.casefold(), "")
+
+    def follow(self, resource_id: str, ask: Callable[[str], Reply]) -> str:
+        """Ask once how the operation on a resource stands: a note while it runs, "" when the resource itself decides.
+
+        Raises `ResourceFailed` when it failed, `Busy` when it failed only because something else was under way.
+        """
+        url = self.url_of(resource_id)
+        if not url:
+            return ""
+        try:
+            reply = ask(url)
+        except (NotFound, NotPermitted):
+            # Forgotten by ARM, or asked at the subscription, where a role on the resource group does not reach.
+            self.forget(resource_id)
+            return ""
+        progress = progress_of(reply.status, reply.body)
+        if progress.state == "running":
+            return "Azure is working on it"
+        self.forget(resource_id)
+        if progress.state == "failed":
+            refusal = progress.refusal
+            raise _failure(resource_id, replace(refusal, message=self._cut(refusal.message)))
+        return ""
 
     def forget(self, resource_id: str) -> None:
         """The operation is over, or cannot be asked about."""
@@ -73,3 +109,27 @@ def progress_of(http_status: int, body: Any) -> Progress:
     if http_status == _ACCEPTED or (status and "type" not in document):  # a resource has a type, an operation none
         return Progress(state="running")
     return Progress(state="done")
+
+
+def _failure(resource_id: str, refusal: Refusal) -> CloudError:
+    error = classify(f"operation on {resource_id.rstrip('/').rpartition('/')[2]}", refusal, 400)
+    if isinstance(error, Busy | QuotaError):
+        return error
+    return ResourceFailed(error.detail, hint=error.hint or "agentbreeder teardown removes what is left of it")
+
+
+def text_of(response: Any) -> str:
+    """The text of an SDK's response, "" when it is none."""
+    try:
+        return str(response.text())
+    except UnicodeDecodeError:
+        return ""
+
+
+def document_of(response: Any) -> dict[str, Any]:
+    """The JSON document of an SDK's response, `{}` when it holds none."""
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
