@@ -8,12 +8,13 @@ from agentbreeder_core.errors import ConfigError
 from agentbreeder_resolver.plan_types import MANAGED_CLOUDS
 
 from .aws.cloud import AwsCloud
+from .azure.cloud import AzureCloud
 from .gcp.cloud import GcpCloud
 
 if TYPE_CHECKING:
     from .engine.wiring import Cloud
 
-CLOUDS: dict[str, Cloud] = {"aws": AwsCloud(), "gcp": GcpCloud()}
+CLOUDS: dict[str, Cloud] = {"aws": AwsCloud(), "gcp": GcpCloud(), "azure": AzureCloud()}
 
 
 def orphan_hints(agent: str) -> str:
