@@ -9,7 +9,7 @@ from dataclasses import replace
 from graphlib import TopologicalSorter
 
 from agentbreeder_core.clock import Clock
-from agentbreeder_core.errors import ConfirmationNeeded, Interrupted, ProtectionOn, TeardownIncomplete
+from agentbreeder_core.errors import ConfigError, ConfirmationNeeded, Interrupted, ProtectionOn, TeardownIncomplete
 from agentbreeder_core.events import EventSink, Note
 from agentbreeder_state import SaveFailed
 from agentbreeder_state.record import AgentRecord, InfraState, Resource
@@ -49,13 +49,16 @@ def teardown(
     `purge` also gives up the recovery time of a vault that was made for the agent, so that its name is free at once.
     A torn-down agent answers `nothing_left`.
 
-    Raises `StateMissing` (no state, or an agent never deployed from here), `LockHeld`, `AuthError` (also for another
-    account), `ProtectionOn` before the first delete, `TeardownIncomplete` and `Interrupted` with state kept.
+    Raises `ConfigError` for `final_snapshot` on a cloud that keeps none, `StateMissing` (no state, or an agent never
+    deployed from here), `LockHeld`, `AuthError` (also for another account), `ProtectionOn` before the first delete,
+    `TeardownIncomplete` and `Interrupted` with state kept.
     """
     store = store_in(project_dir)
     state = store.read()
     record = needs_agent(state, store, agent, orphan_hints(agent))
     report = _report(record, unused_only, dry_run)
+    if final_snapshot:
+        _refuse_without_snapshots(record)
     if dry_run or report.nothing_left:
         return report
     time = or_system(clock)
@@ -78,6 +81,15 @@ def teardown(
         if approve is not None and not approve(report):
             raise ConfirmationNeeded("not approved; nothing was deleted")
         return _locked(store, state, record, report, shared)
+
+
+def _refuse_without_snapshots(record: AgentRecord) -> None:
+    cloud = cloud_named(record.cloud)
+    if cloud is not None and cloud.no_final_snapshot:
+        raise ConfigError(
+            f"{cloud.no_final_snapshot}. Nothing was deleted",
+            hint="copy the data first (pg_dump), then run teardown without --final-snapshot",
+        )
 
 
 def _report(record: AgentRecord, unused_only: bool, dry_run: bool) -> Teardown:

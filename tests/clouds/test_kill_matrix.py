@@ -13,11 +13,19 @@ import pytest
 from agentbreeder_core.errors import AgentBreederError
 from agentbreeder_sandbox.calls import ApiCall, Fault
 from agentbreeder_sandbox.standin import Sandbox
-from support.agents import SCENARIOS, write_agent
 from support.child import GONE, in_a_child
 from support.cloud import do_deploy, do_teardown, made, standing, state_of
 from support.deaths import Points, SimulatedDeath, api_calls, die, saves
-from support.scenes import EXPECTED, INSTANT, STAND_INS_OF_TESTS, THROTTLED, UNHELD
+from support.scenes import (
+    AGENTS,
+    EXPECTED,
+    INSTANT,
+    STAND_INS_OF_TESTS,
+    THROTTLED,
+    UNHELD,
+    open_to_both_products,
+    write_scene,
+)
 
 SayPoints = Callable[[str, int], None]
 Patcher = Callable[..., AbstractContextManager[None]]
@@ -53,18 +61,18 @@ THIN_DEATHS = [
     ("aws", "redis", "after a save"),
     ("gcp", "both", "after a call"),
     ("gcp", "redis", "before a save"),
-    ("azure", "both", "after a call"),
+    ("azure", "both in a vault of its own", "after a call"),
     ("azure", "redis", "before a save"),
 ]
-DEATH_ROWS = _on(CLOUDS_TESTED, [(c, s, d) for c in CLOUDS_TESTED for s in SCENARIOS for d in DEATHS], THIN_DEATHS)
+DEATH_ROWS = _on(CLOUDS_TESTED, [(c, s, d) for c in CLOUDS_TESTED for s in AGENTS[c] for d in DEATHS], THIN_DEATHS)
 FAULT_ROWS = _on(
     CLOUDS_TESTED,
-    [(c, s, f) for c in CLOUDS_TESTED for s in SCENARIOS for f in NETWORK_FAULTS],
+    [(c, s, f) for c in CLOUDS_TESTED for s in AGENTS[c] for f in NETWORK_FAULTS],
     [(c, "redis", f) for c in CLOUDS_TESTED for f in NETWORK_FAULTS if c == "aws" or f == "the reply is lost"],
 )
 GONE_ROWS = _on(
     CLOUDS_TESTED,
-    [(c, s, after) for c in CLOUDS_TESTED for s in SCENARIOS for after in (False, True)],
+    [(c, s, after) for c in CLOUDS_TESTED for s in AGENTS[c] for after in (False, True)],
     [("aws", "redis", False), ("aws", "postgres", True)],
 )
 
@@ -75,6 +83,7 @@ def sandbox(request: pytest.FixtureRequest, cloud: str) -> Sandbox:
     found: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
     if cloud in UNHELD:
         found.reset(durations=UNHELD[cloud]())
+    open_to_both_products(found)
     return found
 
 
@@ -111,11 +120,11 @@ def test_killed_anywhere_a_rerun_converges_and_teardown_killed_anywhere_leaves_n
 ) -> None:
     patcher, after = DEATHS[death]
     before = standing(sandbox)
-    whole = write_agent(tmp_path / "whole", SCENARIOS[scenario], cloud=cloud)
+    whole = write_scene(tmp_path / "whole", cloud, scenario)
     making = count_points(monkeypatch, patcher, lambda: do_deploy(sandbox, whole))
     removing = count_points(monkeypatch, patcher, lambda: do_teardown(sandbox, whole.parent))
     for n in range(1, max(making, removing) + 1):
-        path = write_agent(tmp_path / str(n), SCENARIOS[scenario], cloud=cloud)
+        path = write_scene(tmp_path / str(n), cloud, scenario)
         killed(monkeypatch, patcher, n, after, lambda path=path: do_deploy(sandbox, path), dies=n <= making)  # type: ignore[misc]
         # Every second time the next command is teardown, straight from what the dead deploy left.
         if n % 2 or n > making:
@@ -156,14 +165,14 @@ def test_a_deploy_and_a_teardown_get_through_a_fault_of_the_network_at_any_call(
     sandbox: Sandbox, tmp_path: Path, say_points: SayPoints, cloud: str, scenario: str, fault: str
 ) -> None:
     before = standing(sandbox)
-    whole = write_agent(tmp_path / "whole", SCENARIOS[scenario], cloud=cloud)
+    whole = write_scene(tmp_path / "whole", cloud, scenario)
     making, removing = Faulty(cloud, NEVER, NETWORK_FAULTS[fault]), Faulty(cloud, NEVER, NETWORK_FAULTS[fault])
     sandbox.on_call(making)
     do_deploy(sandbox, whole)
     sandbox.on_call(removing)
     do_teardown(sandbox, whole.parent)
     for n in range(1, max(making.count, removing.count) + 1):
-        path = write_agent(tmp_path / str(n), SCENARIOS[scenario], cloud=cloud)
+        path = write_scene(tmp_path / str(n), cloud, scenario)
         sandbox.on_call(Faulty(cloud, n, NETWORK_FAULTS[fault]))
         do_deploy(sandbox, path)
         assert made(before, standing(sandbox)) == EXPECTED[cloud][scenario]
@@ -204,7 +213,7 @@ def test_a_process_that_is_gone_without_a_trace_at_any_call_leaves_nothing_behin
     n = 0
     while True:
         n += 1
-        path = write_agent(tmp_path / str(n), SCENARIOS[scenario], cloud=cloud)
+        path = write_scene(tmp_path / str(n), cloud, scenario)
         code = in_a_child(path, sandbox.network_env(), n, after)
         if code == 0:
             break
@@ -226,11 +235,11 @@ def test_a_deploy_after_a_killed_teardown_makes_everything_whole_again(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cloud: str, scenario: str
 ) -> None:
     before = standing(sandbox)
-    whole = write_agent(tmp_path / "whole", SCENARIOS[scenario], cloud=cloud)
+    whole = write_scene(tmp_path / "whole", cloud, scenario)
     do_deploy(sandbox, whole)
     total = count_points(monkeypatch, api_calls, lambda: do_teardown(sandbox, whole.parent))
     for n in range(1, total + 1):
-        path = write_agent(tmp_path / str(n), SCENARIOS[scenario], cloud=cloud)
+        path = write_scene(tmp_path / str(n), cloud, scenario)
         do_deploy(sandbox, path)
         with api_calls(monkeypatch, Points(n, die), after=True), pytest.raises(SimulatedDeath):
             do_teardown(sandbox, path.parent)

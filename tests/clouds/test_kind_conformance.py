@@ -19,7 +19,7 @@ from support.agents import write_agent
 from support.bench import Bench
 from support.cloud import do_deploy, do_teardown
 from support.deaths import Points, SimulatedDeath, api_calls, die
-from support.scenes import EVERY_KIND, STAND_INS_OF_TESTS
+from support.scenes import EVERY_KIND, STAND_INS_OF_TESTS, open_to_both_products, write_scene
 
 
 def _rows() -> Iterator[tuple[str, str, str]]:
@@ -28,9 +28,9 @@ def _rows() -> Iterator[tuple[str, str, str]]:
 
     for cloud, agents in EVERY_KIND.items():
         seen: set[str] = set()
-        for agent, one in agents.items():
+        for agent in agents:
             with tempfile.TemporaryDirectory() as folder:
-                plan = resolve_path(write_agent(Path(folder), one.body, cloud=cloud, env=one.env))
+                plan = resolve_path(write_scene(Path(folder), cloud, agent))
             for step in CLOUDS[cloud].steps_for(plan):
                 if step.kind not in seen:
                     seen.add(step.kind)
@@ -44,9 +44,8 @@ EVERY = pytest.mark.parametrize(("cloud", "agent", "step"), ROWS, ids=[f"{c}-{s}
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, tmp_path: Path, cloud: str, agent: str) -> Bench:
     sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
-    return Bench.of(
-        sandbox, write_agent(tmp_path, EVERY_KIND[cloud][agent].body, cloud=cloud, env=EVERY_KIND[cloud][agent].env)
-    )
+    open_to_both_products(sandbox)
+    return Bench.of(sandbox, write_scene(tmp_path, cloud, agent))
 
 
 def test_the_rows_cover_every_kind_of_every_cloud(request: pytest.FixtureRequest, tmp_path: Path) -> None:
@@ -54,9 +53,8 @@ def test_the_rows_cover_every_kind_of_every_cloud(request: pytest.FixtureRequest
         sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
         kinds: set[str] = set()
         steps = {}
-        for agent, file in agents.items():
-            path = write_agent(tmp_path / cloud / agent, file.body, cloud=cloud, env=file.env)
-            one = Bench.of(sandbox, path)
+        for agent in agents:
+            one = Bench.of(sandbox, write_scene(tmp_path / cloud / agent, cloud, agent))
             kinds |= set(one.kinds)
             steps |= one.steps
         assert {steps[s].kind for c, _, s in ROWS if c == cloud} == kinds
@@ -181,9 +179,10 @@ def test_a_deploy_whose_replies_are_lost_and_whose_tags_are_readable_late_takes_
     request: pytest.FixtureRequest, tmp_path: Path, cloud: str
 ) -> None:
     sandbox: Sandbox = request.getfixturevalue(STAND_INS_OF_TESTS[cloud])
+    open_to_both_products(sandbox)
     before = sandbox.standing()
-    for n, file in enumerate(EVERY_KIND[cloud].values()):
-        path = write_agent(tmp_path / str(n), file.body, cloud=cloud, env=file.env)
+    for agent in EVERY_KIND[cloud]:
+        path = write_scene(tmp_path / agent, cloud, agent)
         sandbox.on_call(HideTagsAfterEachChange(sandbox))
         done = do_deploy(sandbox, path)
         assert all(r.phase == "ready" for r in done.resources)

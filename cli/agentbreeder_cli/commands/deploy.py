@@ -58,7 +58,8 @@ def command(
 
     PATH is an agent file, or a folder that holds agent.yaml. Every step is recorded before and after, so a deploy that
     was stopped, by Ctrl-C or a crash, goes on when run again; one that has nothing to do says "no changes". Network
-    keys that the file leaves out (AWS_VPC_SUBNETS, GOOGLE_CLOUD_PROJECT, AZURE_SUBSCRIPTION_ID and their like) are taken from the shell.
+    keys that the file leaves out (AWS_VPC_SUBNETS, GOOGLE_CLOUD_PROJECT, AZURE_SUBSCRIPTION_ID and their like) are
+    taken from the shell.
 
     \b
     Example:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
 @click.option("--unused", is_flag=True, help="Delete only what the agent file stopped asking for.")
 @click.option(
-    "--final-snapshot", is_flag=True, help="Keep a last snapshot of each database. It is never deleted for you."
+    "--final-snapshot",
+    is_flag=True,
+    help="Keep a last snapshot of each database. It is never deleted for you. Refused on Azure, which keeps none.",
 )
 @click.option(
     "--purge",

@@ -56,6 +56,7 @@ class AwsProvider:
 class AwsCloud:
     """See `engine.wiring.Cloud`."""
 
+    no_final_snapshot = ""
     sign_in_hint = "sign in to the recorded account (AWS_PROFILE), then run the same command again"
 
     def account_in(self, plan: MemoryPlan) -> str:

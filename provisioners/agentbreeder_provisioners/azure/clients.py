@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,6 +28,13 @@ CONNECT_TIMEOUT_S, READ_TIMEOUT_S = 10, 60
 _SCOPE = f"{MANAGEMENT}/.default"
 _DAY_S = 86400
 _USER_AGENT = "agentbreeder-memory"
+_MANAGEMENT = {
+    "postgres": ("postgresqlflexibleservers", "PostgreSQLManagementClient"),
+    "managed_redis": ("redisenterprise", "RedisEnterpriseManagementClient"),
+    "redis_cache": ("redis", "RedisManagementClient"),
+    "key_vault": ("keyvault", "KeyVaultManagementClient"),
+    "private_dns": ("privatedns", "PrivateDnsManagementClient"),
+}
 
 
 class AzureClients:
@@ -50,23 +58,23 @@ class AzureClients:
 
     @property
     def postgres(self) -> Any:
-        return self._management("postgres", _postgres)
+        return self._management("postgres")
 
     @property
     def managed_redis(self) -> Any:
-        return self._management("managed_redis", _managed_redis)
+        return self._management("managed_redis")
 
     @property
     def redis_cache(self) -> Any:
-        return self._management("redis_cache", _redis_cache)
+        return self._management("redis_cache")
 
     @property
     def key_vault(self) -> Any:
-        return self._management("key_vault", _key_vault)
+        return self._management("key_vault")
 
     @property
     def private_dns(self) -> Any:
-        return self._management("private_dns", _private_dns)
+        return self._management("private_dns")
 
     def secrets(self, vault_uri: str) -> Any:
         """The data plane of one vault."""
@@ -218,46 +226,20 @@ class AzureClients:
             ],
         }
 
-    def _management(self, key: str, client_class: Callable[[], Any]) -> Any:
-        return self._once(
-            key, lambda: client_class()(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
-        )
+    def _management(self, key: str) -> Any:
+        package, client_class = _MANAGEMENT[key]
+
+        def make() -> Any:
+            sdk = getattr(import_module(f"azure.mgmt.{package}"), client_class)
+            return sdk(self._credential, self.subscription, MANAGEMENT, **self._pipeline())
+
+        return self._once(key, make)
 
     def _make_secrets(self, vault_uri: str) -> Any:
         # Its own pipeline stays, because only that knows the 401 challenge; it writes no bodies to a log.
         from azure.keyvault.secrets import SecretClient
 
         return SecretClient(vault_uri, self._credential, transport=self._transport, retry_total=0)
-
-
-def _postgres() -> Any:
-    from azure.mgmt.postgresqlflexibleservers import PostgreSQLManagementClient
-
-    return PostgreSQLManagementClient
-
-
-def _managed_redis() -> Any:
-    from azure.mgmt.redisenterprise import RedisEnterpriseManagementClient
-
-    return RedisEnterpriseManagementClient
-
-
-def _redis_cache() -> Any:
-    from azure.mgmt.redis import RedisManagementClient
-
-    return RedisManagementClient
-
-
-def _key_vault() -> Any:
-    from azure.mgmt.keyvault import KeyVaultManagementClient
-
-    return KeyVaultManagementClient
-
-
-def _private_dns() -> Any:
-    from azure.mgmt.privatedns import PrivateDnsManagementClient
-
-    return PrivateDnsManagementClient
 
 
 class _Anonymous:

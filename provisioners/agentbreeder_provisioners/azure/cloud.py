@@ -55,6 +55,9 @@ class AzureProvider:
 class AzureCloud:
     """See `engine.wiring.Cloud`."""
 
+    no_final_snapshot = (
+        "Azure deletes a server's backups together with the server, so there is no final snapshot to keep"
+    )
     sign_in_hint = (
         "az login, and set AZURE_SUBSCRIPTION_ID to the recorded subscription; then run the same command again"
     )

@@ -51,6 +51,8 @@ class Cloud(Protocol):
 
     sign_in_hint: str
     """How to come back with the credentials of the recorded account."""
+    no_final_snapshot: str
+    """Why a deleted database can leave no snapshot here; "" where it can."""
 
     def account_in(self, plan: MemoryPlan) -> str:
         """The project or subscription that the plan names; "" where only the credentials tell."""

@@ -53,6 +53,7 @@ class GcpProvider:
 class GcpCloud:
     """See `engine.wiring.Cloud`."""
 
+    no_final_snapshot = ""
     sign_in_hint = (
         "set GOOGLE_CLOUD_PROJECT to the recorded project (and sign in to it), then run the same command again"
     )

@@ -95,18 +95,14 @@ def _url(use: str, base: str, needs: tuple[str, ...], **inputs: Any) -> Step:
     )
 
 
-def _postgres(plan: MemoryPlan, store: PostgresStore, base: str) -> list[Step]:
-    project = _project(plan)
-    secret = _secret(
-        plan, "postgres", base, "the password is in the vault before the database that uses it", password=True
-    )
-    instance = Step(
+def _sql_instance(plan: MemoryPlan, store: PostgresStore, base: str) -> Step:
+    return Step(
         id="gcp/postgres/instance",
         kind="gcp.sql_instance",
         name=f"{base}-pg",
         needs=("gcp/postgres/secret",),
         inputs={
-            "project": project,
+            "project": _project(plan),
             "region": plan.region,
             "network": _network(plan),
             "engine_version": store.engine_version,
@@ -119,7 +115,13 @@ def _postgres(plan: MemoryPlan, store: PostgresStore, base: str) -> list[Step]:
         timeout_s=SQL_TIMEOUT_S,
         why=store.why,
     )
-    where = {"project": project, "instance": Ref(instance.id, "name")}
+
+
+def _postgres(plan: MemoryPlan, store: PostgresStore, base: str) -> list[Step]:
+    why = "the password is in the vault before the database that uses it"
+    secret = _secret(plan, "postgres", base, why, password=True)
+    instance = _sql_instance(plan, store, base)
+    where = {"project": _project(plan), "instance": Ref(instance.id, "name")}
     database = Step(
         id="gcp/postgres/database",
         kind="gcp.sql_database",

@@ -174,7 +174,7 @@ def _delete(world: World, call: Call) -> Answer:
     del vault.hidden["secrets"][key]
     vault.hidden["deleted_secrets"][key] = gone
     _soon(world, world.durations.secret_delete_s, lambda: gone.update(state="deleted"))
-    world.later(float(days * _DAY_S), lambda: _purged(vault, key, gone))
+    world.later(days * world.durations.kept_day_s, lambda: _purged(vault, key, gone))
     return Answer(body=_deleted_bundle(gone))
 
 

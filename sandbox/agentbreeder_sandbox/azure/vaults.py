@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from ..front import Answer
@@ -188,14 +188,15 @@ def _delete(world: World, call: Call) -> Answer:
         return Answer(status=204)
     world.remove(vault.id)
     world.deleted_vaults[vault.name.casefold()] = vault
-    vault.hidden["deleted_at"] = world.now()
+    at = vault.hidden["deleted_at"] = world.now()
     days = vault.properties["softDeleteRetentionInDays"]
-    world.later(days * 86400.0, lambda: _purge(world, vault))
+    world.later(days * world.durations.kept_day_s, lambda: _purge(world, vault, at))
     return Answer(status=200)
 
 
-def _purge(world: World, vault: Resource) -> None:
-    if world.deleted_vaults.get(vault.name.casefold()) is vault:
+def _purge(world: World, vault: Resource, at: datetime) -> None:
+    """Unless it was recovered meanwhile, and perhaps deleted anew."""
+    if world.deleted_vaults.get(vault.name.casefold()) is vault and vault.hidden["deleted_at"] == at:
         del world.deleted_vaults[vault.name.casefold()]
 
 
@@ -240,7 +241,7 @@ def _purge_deleted(world: World, call: Call) -> Answer:
         message = f"Operation 'DeletedVaultPurge' is not allowed: purge protection is enabled on '{vault.name}'."
         raise Refused(400, "MethodNotAllowed", message)
     seconds, location = world.durations.vault_purge_s, str(vault.document["location"])
-    operation = start(world, "vault purge", location, seconds, lambda: _purge(world, vault))
+    operation = start(world, "vault purge", location, seconds, lambda: _purge(world, vault, vault.hidden["deleted_at"]))
     return purge_answer(world, operation, call)
 
 

@@ -33,9 +33,10 @@ class Durations:
     """Seconds that each change takes. Defaults: the middle of what recordings and public reports show (facts, 4).
 
     `pg_visible_s`: how long a new server stays unknown to GET. `pg_settle_s`: how long a new server still refuses
-    changes with ServerIsBusy. `amr_running_lag_s`: how long a Managed Redis is not Running yet though its operation has
-    succeeded. `rbac_lag_s`: how long a role assignment has no effect. `secret_delete_s`, `secret_recover_s`: how long a
-    secret is neither here nor there. The `_hold_s`: how long a deleted server's or cache's name stays taken.
+    changes with ServerIsBusy. `amr_running_lag_s`: how long a Managed Redis is not Running yet though its operation
+    has succeeded. `rbac_lag_s`: how long a role assignment has no effect. `secret_delete_s`, `secret_recover_s`: how
+    long a secret is neither here nor there. `kept_day_s`: how long a day of the recovery window lasts. The `_hold_s`:
+    how long a deleted server's or cache's name stays taken.
     """
 
     pg_create_s: float = 300.0
@@ -61,6 +62,7 @@ class Durations:
     secret_delete_s: float = 10.0
     secret_recover_s: float = 5.0
     register_s: float = 60.0
+    kept_day_s: float = 86400.0
 
     @classmethod
     def fast(cls) -> Durations:
@@ -92,7 +94,7 @@ class Durations:
     @classmethod
     def instant(cls) -> Durations:
         """Everything is over when somebody looks next."""
-        return cls(**{f.name: 0.0 for f in fields(cls)})
+        return cls(**{f.name: 0.0 for f in fields(cls) if f.name != "kept_day_s"})
 
 
 @dataclass(slots=True, kw_only=True)

@@ -85,9 +85,7 @@ class Cloud:
 
     def secrets(self, vault: str = "sandbox-user-kv", caller: str = CALLER) -> Any:
         """The data plane of one vault, for one caller."""
-        return SecretClient(
-            f"https://{vault}.vault.azure.net", Token(caller), transport=self.wire, retry_total=0
-        )
+        return SecretClient(f"https://{vault}.vault.azure.net", Token(caller), transport=self.wire, retry_total=0)
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """One request to ARM or, with a whole URL, to a vault, without the SDK's retries and registrations."""
@@ -118,7 +116,10 @@ class Cloud:
     def server(self, *, private: bool = False, **changes: Any) -> dict[str, Any]:
         """A body that the service accepts, changed: keys of `properties`, or `sku`, `location`, `tags`."""
         top = {k: changes.pop(k) for k in ("sku", "location", "tags") if k in changes}
-        network = {"delegatedSubnetResourceId": self.sandbox.db_subnet_id, "privateDnsZoneArmResourceId": self.zone_id()}
+        network = {
+            "delegatedSubnetResourceId": self.sandbox.db_subnet_id,
+            "privateDnsZoneArmResourceId": self.zone_id(),
+        }
         properties = {
             "administratorLogin": "agentbreeder",
             "administratorLoginPassword": PASSWORD,

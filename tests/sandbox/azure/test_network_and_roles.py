@@ -63,9 +63,7 @@ def test_a_zone_is_refused(cloud: Cloud, refused: Refused) -> None:
     assert refused(create, RG, ZONE, {"location": "global", "properties": {"nope": 1}}).code == "InvalidRequestContent"
 
 
-def test_a_link_needs_its_zone_and_its_network_and_is_the_only_one_between_them(
-    cloud: Cloud, refused: Refused
-) -> None:
+def test_a_link_needs_its_zone_and_its_network_and_is_the_only_one_between_them(cloud: Cloud, refused: Refused) -> None:
     assert refused(cloud.make_link, ZONE).code == "ParentResourceNotFound"
     cloud.make_zone()
     assert refused(cloud.make_link, ZONE, "two-link").code == "Conflict"

@@ -34,9 +34,7 @@ def test_deleting_what_is_not_there_is_204(cloud: Cloud) -> None:
 
 def test_a_create_answers_with_the_operation_and_long_signed_urls(cloud: Cloud) -> None:
     seen: list[Any] = []
-    cloud.pg.servers.begin_create_or_update(
-        RG, "one-pg", cloud.server(), polling=False, raw_response_hook=seen.append
-    )
+    cloud.pg.servers.begin_create_or_update(RG, "one-pg", cloud.server(), polling=False, raw_response_hook=seen.append)
     answer = seen[0].http_response
     assert answer.status_code == 202
     assert answer.json()["operation"] == "UpsertServerManagementOperationV2"
@@ -53,9 +51,7 @@ def test_a_create_answers_with_the_operation_and_long_signed_urls(cloud: Cloud) 
 
 def test_a_poll_url_must_be_followed_as_it_is(cloud: Cloud) -> None:
     seen: list[Any] = []
-    cloud.pg.servers.begin_create_or_update(
-        RG, "one-pg", cloud.server(), polling=False, raw_response_hook=seen.append
-    )
+    cloud.pg.servers.begin_create_or_update(RG, "one-pg", cloud.server(), polling=False, raw_response_hook=seen.append)
     url = seen[0].http_response.headers["Azure-AsyncOperation"]
     assert cloud.ask("GET", url.partition("&t=")[0]).status_code == 400
     other = url.replace("/azureAsyncOperation/", "/azureAsyncOperation/0")
