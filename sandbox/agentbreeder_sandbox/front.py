@@ -15,6 +15,7 @@ from agentbreeder_core.errors import MissingExtra
 
 from .calls import ApiCall, Hook
 
+_ASKING = ("POST check", "POST get", "POST list")  # Azure asks some questions by POST
 StartResponse = Callable[..., Any]
 
 
@@ -156,7 +157,7 @@ class Front:
             service=service,
             operation=operation,
             params=params if isinstance(params, dict) else {},
-            read=request.method in ("GET", "HEAD"),
+            read=request.method in ("GET", "HEAD") or operation.startswith(_ASKING),
         )
         self.calls.append(call)
         return call

@@ -13,10 +13,11 @@ from agentbreeder_core.errors import AuthError, CloudError, QuotaError
 from ..engine.kinds import AlreadyExists, Busy, NotFound, Transient
 
 _MAX_MESSAGE = 400
-_ROLE_HINT = "the custom role that deploy and teardown need is in docs/azure.md"
+ROLE_HINT = "the custom role that deploy and teardown need is in docs/azure.md"
 _QUERY = re.compile(r"(https?://[^\s?\"'<>]+)\?[^\s\"'<>]+")
 _NAMESPACE = re.compile(r"'(Microsoft\.[A-Za-z]+)'")
 _RETIREMENT = "AzureCacheForRedisRetirement"
+_NAME_USED = "server name is already used"
 
 
 class NotPermitted(AuthError):
@@ -182,8 +183,8 @@ def classify(what: str, refusal: Refusal, http_status: int) -> CloudError:
     """The error for one answer of Azure. `what` names the request; secrets are already out of the message.
 
     The code decides, never the SDK's exception: 409 is `ResourceExistsError` for every code, and an operation that
-    failed comes with status 200 (facts, section 3). Only the retirement of the classic caches is told by its text: its
-    code is a plain BadRequest (facts, section 2).
+    failed comes with status 200 (facts, section 3). Two are told by their text: the retirement of the classic caches,
+    which is a plain BadRequest (facts, section 2), and a server's name that is used already (section 6).
     """
     code = refusal.inner if refusal.inner in _BY_CODE else refusal.code
     message = cut_queries(refusal.message)
@@ -192,20 +193,27 @@ def classify(what: str, refusal: Refusal, http_status: int) -> CloudError:
             f"Azure {what}: {message[:_MAX_MESSAGE]}",
             hint="set memory.provision.azure_redis: managed (Azure Managed Redis)",
         )
-    kind = CloudError if code in _PLAIN else _BY_CODE.get(code) or _BY_STATUS.get(http_status)
-    if kind is None:
-        kind = Transient if http_status >= 500 else CloudError
+    kind = _kind(code, message, http_status)
     if len(message) > _MAX_MESSAGE:
         message = message[:_MAX_MESSAGE] + "..."
     said = f"{code}: {message}" if code else f"status {http_status} without a proper answer"
     return kind(f"Azure {what}: {said}", hint=_hint(code, kind, message))
 
 
+def _kind(code: str, message: str, http_status: int) -> type[CloudError]:
+    if code in _PLAIN:
+        return CloudError
+    if _NAME_USED in message:  # reported under more than one code
+        return GloballyTaken
+    by_status = Transient if http_status >= 500 else CloudError
+    return _BY_CODE.get(code) or _BY_STATUS.get(http_status) or by_status
+
+
 def _hint(code: str, kind: type[CloudError], message: str) -> str:
     if code == "MissingSubscriptionRegistration":
         named = _NAMESPACE.search(message)
         return f"az provider register --namespace {named.group(1) if named else 'NAMESPACE'} --wait"
-    return _HINTS.get(code) or (_ROLE_HINT if issubclass(kind, AuthError) else "")
+    return _HINTS.get(code) or (ROLE_HINT if issubclass(kind, AuthError) else "")
 
 
 def cut_queries(text: str) -> str:

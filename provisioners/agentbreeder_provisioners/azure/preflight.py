@@ -14,7 +14,8 @@ from agentbreeder_resolver.plan_types import Finding, MemoryPlan, PostgresStore,
 from ..engine.kinds import NotFound
 from ..engine.wiring import Checks
 from .clients import AzureClients
-from .names import base_name, group_id
+from .errors import ROLE_HINT, NotPermitted
+from .names import base_name, group_id, same_id
 from .preflight_network import check_network
 from .preflight_vault import check_vault
 from .store_steps import tier_of
@@ -31,11 +32,17 @@ FACTS = ("vault_id", "vault_uri", "tenant_id", "deployer_id", "deployer_type", "
 
 
 def subscription(az: AzureClients) -> dict[str, Any]:
-    """The subscription's record: proof that the credentials reach it. Raises `AuthError` when they do not."""
+    """The subscription's record: proof that the credentials reach it. Raises `AuthError` when they do not.
+
+    A role on a resource group alone may not read it, but it is listed for whoever has a role anywhere in it.
+    """
     try:
         return az.request("GET", f"/subscriptions/{az.subscription}", api_version=_SUBSCRIPTIONS_API).body
-    except NotFound as e:
-        hint = "check AZURE_SUBSCRIPTION_ID: az account list --output table"
+    except (NotFound, NotPermitted) as e:
+        for listed in az.listed("/subscriptions", api_version=_SUBSCRIPTIONS_API):
+            if same_id(str(listed.get("subscriptionId", "")), az.subscription):
+                return listed
+        hint = f"check AZURE_SUBSCRIPTION_ID (az account list --output table) and your role there ({ROLE_HINT})"
         raise AuthError(f"these credentials do not reach subscription {az.subscription}", hint=hint) from e
 
 

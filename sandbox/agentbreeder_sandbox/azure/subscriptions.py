@@ -129,7 +129,10 @@ _SUBSCRIPTION = "/subscriptions/{subscription}"
 
 
 def _route(method: str, template: str, answer: Callable[[World, Call], Answer], kind: str) -> Route:
-    return Route(method=method, template=template, answer=answer, service="arm", operation=f"{method} {kind}")
+    # What lies at the subscription itself is out of reach of a role on a resource group.
+    above = template.startswith(_SUBSCRIPTION) and "{group}" not in template
+    operation = f"{method} {kind}"
+    return Route(method=method, template=template, answer=answer, service="arm", operation=operation, at_location=above)
 
 
 ROUTES = [
