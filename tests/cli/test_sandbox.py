@@ -9,22 +9,36 @@ import socket
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from support.agents import SCENARIOS, write_agent
+
 from .conftest import Run, command_of, variables
 
+LAST_EXPORT = {"aws": "AWS_SECURITY_GROUPS", "gcp": "GCP_VPC_NETWORK", "azure": "AZURE_KEY_VAULT_NAME"}
 
-def test_sandbox_prints_exports_and_other_processes_can_deploy_into_it(run_process: Run, agent_file: Path) -> None:
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_sandbox_prints_exports_and_other_processes_can_deploy_into_it(
+    run_process: Run, tmp_path: Path, cloud: str
+) -> None:
+    agent_file = write_agent(tmp_path, SCENARIOS["both"], cloud=cloud)
     server = subprocess.Popen(
-        command_of("sandbox"), env=variables(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command_of("sandbox", "--cloud", cloud),
+        env=variables(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert server.stdout is not None
     try:
         exports: dict[str, str] = {}
-        while "AWS_SECURITY_GROUPS" not in exports:
+        while LAST_EXPORT[cloud] not in exports:
             export, _, rest = server.stdout.readline().partition(" ")
             assert export == "export"
             name, _, value = shlex.split(rest)[0].partition("=")
             exports[name] = value
-        outcome = run_process("plan", agent_file, "--preflight", env=exports)
+        outcome = run_process("plan", str(agent_file), "--preflight", env=exports)
         assert outcome.code == 0, outcome.err
         assert "Checked against the cloud: no problems." in outcome.out
     finally:

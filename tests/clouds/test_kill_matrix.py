@@ -209,6 +209,7 @@ def test_a_process_that_is_gone_without_a_trace_at_any_call_leaves_nothing_behin
     sandbox: Sandbox, tmp_path: Path, say_points: SayPoints, cloud: str, scenario: str, after: bool
 ) -> None:
     sandbox.reset(durations=INSTANT[cloud]())  # the child brings the machine's own clock
+    open_to_both_products(sandbox)
     before = standing(sandbox)
     n = 0
     while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +69,9 @@ def open_to_both_products(sandbox: Sandbox) -> None:
 INSTANT: dict[str, Callable[[], Any]] = {
     "aws": aws.Durations.instant,
     "gcp": gcp.Durations.instant,
-    "azure": azure.Durations.instant,
+    "azure": lambda: replace(azure.Durations.instant(), kept_day_s=0.0),
 }
-"""Durations of a cloud in which everything is ready at the first look."""
+"""Durations of a cloud in which everything is ready at the first look, and no deleted name is held."""
 UNHELD: dict[str, Callable[[], Any]] = {
     "gcp": lambda: gcp.Durations(name_reserved_s=0.0),
     "azure": lambda: azure.Durations(kept_day_s=10.0),
