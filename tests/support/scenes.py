@@ -103,7 +103,7 @@ EXPECTED: dict[str, dict[str, dict[str, int]]] = {
         "postgres": {**_CLOUD_SQL, "secrets": 1},
         "redis": {"redis_instances": 1},
         "both": {**_CLOUD_SQL, "redis_instances": 1, "secrets": 2},
-        "both with a reader": {**_CLOUD_SQL, "redis_instances": 1, "secrets": 2},
+        "both with a reader": {**_CLOUD_SQL, "redis_instances": 1, "secrets": 4},  # each with its reader
         "shared": {**_CLOUD_SQL, "secrets": 1},
     },
     "azure": {
