@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(READY) ## deploy, crash, resume and tear down against a local stand-in for AWS
+demo: $(READY) ## deploy, crash, resume and tear down against local stand-ins for AWS, Google Cloud and Azure
 	@$(BIN)/agentbreeder demo
 
 test: $(READY) ## the whole test suite (two processes)

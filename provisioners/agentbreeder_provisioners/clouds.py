@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentbreeder_core.errors import ConfigError
-from agentbreeder_resolver.plan_types import MANAGED_CLOUDS
-
 from .aws.cloud import AwsCloud
 from .azure.cloud import AzureCloud
 from .gcp.cloud import GcpCloud
@@ -24,15 +21,5 @@ def orphan_hints(agent: str) -> str:
 
 
 def cloud_named(name: str) -> Cloud | None:
-    """The cloud's code, or None for a target where this product makes nothing (`local`, `kubernetes`, ...).
-
-    Raises `ConfigError` for a managed cloud that this version cannot provision on yet.
-    """
-    if name in CLOUDS:
-        return CLOUDS[name]
-    if name in MANAGED_CLOUDS:
-        raise ConfigError(
-            f"deploy.cloud {name!r} can be planned but not deployed by this version; it can deploy to: {', '.join(CLOUDS)}",
-            hint="give memory.backend_url a store of your own, or deploy to aws",
-        )
-    return None
+    """The cloud's code, or None for a target where this product makes nothing (`local`, `kubernetes`, ...)."""
+    return CLOUDS.get(name)

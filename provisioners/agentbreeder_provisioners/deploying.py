@@ -16,7 +16,6 @@ from agentbreeder_state.store import StateStore
 
 from .adopting import lineage_to_use, settle_lineage
 from .checking import Preflight, preflight_for
-from .clouds import cloud_named
 from .engine.apply import Applier
 from .engine.graph import Outcome
 from .engine.ownership import Owner
@@ -66,7 +65,6 @@ def deploy(
     """
     project = Project.of(path, project_dir)
     memory_plan = project.resolve(strict=strict, network_env=network_env)
-    cloud_named(memory_plan.cloud)
     time = or_system(clock)
     shared = Shared.begin(time, on_event=on_event, cancel=cancel, timeout_s=timeout_s, secrets=secrets_of(memory_plan))
     options = _Options(strict=strict, adopt=adopt, recreate_missing=recreate_missing, approve=approve)

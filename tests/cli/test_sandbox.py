@@ -56,8 +56,9 @@ def test_a_taken_port_is_an_error_of_ours(run: Run) -> None:
     assert "choose another --port" in outcome.err
 
 
-def test_the_demo_holds_all_it_promises(run_process: Run, tmp_path: Path) -> None:
-    outcome = run_process("demo", "--json", env={"TMPDIR": str(tmp_path)})
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_the_demo_holds_all_it_promises(run_process: Run, tmp_path: Path, cloud: str) -> None:
+    outcome = run_process("demo", "--cloud", cloud, "--json", env={"TMPDIR": str(tmp_path)})
     assert outcome.code == 0, outcome.text
     assert outcome.document["ok"] is True
     assert len(outcome.document["checks"]) >= 12

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,6 +42,10 @@ def deploy_until(cloud: AwsSandbox, agent_file: Path, operation: str, act: Calla
 
     cloud.on_call(hook)
     out, err = process.communicate(timeout=120)
+    # The hook acts before the order is applied, and a killed process does not wait for the answer.
+    patience = time.monotonic() + 30.0
+    while not standing(cloud)["db_instances"] and time.monotonic() < patience:
+        time.sleep(0.01)
     return Outcome(process.returncode, out, err)
 
 
