@@ -170,7 +170,9 @@ def test_the_same_right_given_by_the_user_is_used_and_stays(
     scope = f"{azure_sandbox.user_vault_id}/secrets/{steps['azure/memory-url/secret'].name}"
     do_deploy(azure_sandbox, agent(URL))
     role = "4633458b-17de-408a-b874-0445c86b69e6"
-    definition = f"/subscriptions/{azure_sandbox.subscription_id}/providers/Microsoft.Authorization/roleDefinitions/{role}"
+    definition = (
+        f"/subscriptions/{azure_sandbox.subscription_id}/providers/Microsoft.Authorization/roleDefinitions/{role}"
+    )
     by_hand.request(
         "PUT",
         f"{scope}/providers/Microsoft.Authorization/roleAssignments/99999999-9999-9999-9999-999999999999",

@@ -158,7 +158,7 @@ class Cloud:
     def make_vault(self, name: str = "one-kv", **properties: Any) -> Any:
         return self.kv.vaults.begin_create_or_update(RG, name, vault(self, **properties)).result()
 
-    def assign(self, scope: str, principal: str, role: str, name: str, **properties: str) -> Any:
+    def assign(self, scope: str, principal: str, role: str, name: str, /, **properties: str) -> Any:
         body = {
             "properties": {
                 "roleDefinitionId": (

@@ -138,6 +138,7 @@ def test_a_reset_puts_everything_back(cloud: Cloud) -> None:
     cloud.sandbox.reset(clock=VirtualClock(), durations=Durations.instant())
     assert cloud.sandbox.inventory() == before
     assert cloud.sandbox.calls == []
+    cloud.wire.waits.clear()
     assert not cloud.sandbox.tenant_may_create_cache
     cloud.secrets().set_secret("url", "x")
     cloud.make_zone()
@@ -207,8 +208,10 @@ def test_a_taken_port_is_an_error_and_another_region_is_another_world() -> None:
         assert west.network_env()["AZURE_LOCATION"] == "westeurope"
 
 
-def test_bodies_are_checked_for_every_type(cloud: Cloud, refused: Refused) -> None:
+def test_bodies_are_checked_for_every_type(cloud: Cloud) -> None:
     wrong = cluster(properties={"publicNetworkAccess": "Enabled", "minTls": "1.2"})
-    assert refused(cloud.amr.redis_enterprise.begin_create, RG, "one-redis", wrong).code == "InvalidRequestContent"
+    # The SDK leaves out what its models do not know, so this one is sent as it is.
+    path = f"{GROUP}/providers/Microsoft.Cache/redisEnterprise/one-redis"
+    assert _code(cloud.ask("PUT", path, wrong)) == "InvalidRequestContent"
     answer = cloud.ask("PUT", f"{GROUP}/providers/Microsoft.KeyVault/vaults/one-kv", {"locaton": "eastus"})
     assert _code(answer) == "InvalidRequestContent"
