@@ -115,7 +115,12 @@ def _new(world: World, call: Call, location: str) -> Resource:
             "instances": [{"sslPort": 15000, "isMaster": False, "isPrimary": False}],
             "publicNetworkAccess": given.get("publicNetworkAccess", "Enabled"),
             "tenantSettings": {},
-            "redisConfiguration": {"maxclients": "256", "maxmemory-reserved": "30", "maxmemory-delta": "30"},
+            "redisConfiguration": {
+                "maxclients": "256",
+                "maxmemory-reserved": "30",
+                "maxfragmentationmemory-reserved": "30",
+                "maxmemory-delta": "30",
+            },
             "accessKeys": None,
             "hostName": f"{name}.redis.cache.windows.net",
             "port": 6379,

@@ -159,10 +159,27 @@ def _asked_for(world: World, call: Call) -> Operation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Style:
-    """How a provider tells of an operation: the status code while it runs, and the document."""
+    """How a provider tells of an operation: the status code while it runs, the document, and which headers repeat where
+    to ask."""
 
     running: int
     document: Callable[[World, Call, Operation], dict[str, Any]]
+    repeated: Callable[[Call, Operation], dict[str, str]] = lambda call, operation: {}
+
+
+def _here(call: Call, *, port: str = "") -> str:
+    return f"{ARM}{port}{quote(call.request.path)}?{call.request.raw_query}"
+
+
+def _cache_repeats(call: Call, operation: Operation) -> dict[str, str]:
+    return {"Azure-AsyncOperation": _here(call)}
+
+
+def _dns_repeats(call: Call, operation: Operation) -> dict[str, str]:
+    if operation.ended:
+        return {}
+    result = _here(call).replace("/privateDnsOperationStatuses/", "/privateDnsOperationResults/")
+    return {"Azure-AsyncOperation": _here(call, port=":443"), "Location": result}
 
 
 def _plain(world: World, call: Call, operation: Operation) -> dict[str, Any]:
@@ -193,7 +210,8 @@ def _status(style: _Style) -> Callable[[World, Call], Answer]:
         operation = _asked_for(world, call)
         code = style.running if operation.ended is None else 200
         headers = {} if operation.ended else retry_after(world, operation)
-        return Answer(status=code, body=style.document(world, call, operation), headers=headers)
+        repeated = style.repeated(call, operation)
+        return Answer(status=code, body=style.document(world, call, operation), headers={**headers, **repeated})
 
     return answer
 
@@ -215,9 +233,8 @@ def _purge_result(world: World, call: Call) -> Answer:
     operation = _asked_for(world, call)
     made = f"{operation.started:%Y-%m-%d %H:%M:%SZ}"
     if operation.ended is None:
-        return Answer(
-            status=202, body={"createdDateTime": made, "status": "NotStarted"}, headers=retry_after(world, operation)
-        )
+        headers = {"Location": _here(call), **retry_after(world, operation)}
+        return Answer(status=202, body={"createdDateTime": made, "status": "NotStarted"}, headers=headers)
     done = f"{operation.ended:%Y-%m-%d %H:%M:%SZ}"
     return Answer(body={"createdDateTime": made, "lastActionDateTime": done, "status": "Succeeded"})
 
@@ -240,14 +257,17 @@ _AMR = f"{_GROUP}/Microsoft.Cache/redisEnterprise/{{cluster}}"
 ROUTES = [
     _poll(f"{_PG_PLACE}/azureAsyncOperation/{{operation}}", _status(_Style(running=200, document=_plain))),
     _poll(f"{_PG_PLACE}/operationResults/{{operation}}", _result),
-    _poll(f"{_CACHE_PLACE}/asyncOperations/{{operation}}", _status(_Style(running=200, document=_cache))),
+    _poll(
+        f"{_CACHE_PLACE}/asyncOperations/{{operation}}",
+        _status(_Style(running=200, document=_cache, repeated=_cache_repeats)),
+    ),
     _poll(f"{_CACHE_PLACE}/operationsStatus/{{operation}}", _status(_Style(running=200, document=_managed))),
     _poll(f"{_CACHE_PLACE}/operationresults/{{operation}}", _result),
     _poll(f"{_AMR}/operationresults/{{operation}}", _result, at_location=False),
     _poll(f"{_AMR}/databases/{{database}}/operationresults/{{operation}}", _result, at_location=False),
     _poll(
         f"{_GROUP}/Microsoft.Network/privateDnsOperationStatuses/{{operation}}",
-        _status(_Style(running=202, document=_dns)),
+        _status(_Style(running=202, document=_dns, repeated=_dns_repeats)),
         at_location=False,
     ),
     _poll(f"{_GROUP}/Microsoft.Network/privateDnsOperationResults/{{operation}}", _result, at_location=False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ..front import Answer, Request
@@ -63,10 +64,21 @@ class AzureService:
         try:
             answer = self._vault(request, vault) if vault else self._arm(request)
             hidden = self.world.switches.tags_hidden_until
-            return without_tags(answer) if hidden and self.world.now() < hidden else answer
+            answer = without_tags(answer) if hidden and self.world.now() < hidden else answer
+            return self._signed(request, answer)
         except Refused as refused:
-            of_network = self.name(request)[0] == "Microsoft.Network" and "x-ms-failure-cause" not in refused.headers
-            return network_error(refused) if of_network else arm_error(refused)
+            return self._signed(request, self._refused(request, refused))
+
+    def _refused(self, request: Request, refused: Refused) -> Answer:
+        of_network = self.name(request)[0] == "Microsoft.Network" and "x-ms-failure-cause" not in refused.headers
+        return network_error(refused) if of_network else arm_error(refused)
+
+    def _signed(self, request: Request, answer: Answer) -> Answer:
+        """Key Vault says its version in every answer of its own, but not where ARM answers for it."""
+        from_arm = "x-ms-failure-cause" in answer.headers
+        if from_arm or not (vault_of(request) or "/providers/Microsoft.KeyVault/" in request.path):
+            return answer
+        return replace(answer, headers={"x-ms-keyvault-service-version": "1.9.2500.1", **answer.headers})
 
     def refusal(self, request: Request, code: str, message: str, status: int) -> Answer:
         """See `Service`. With a slash, `code` is "Forbidden/ForbiddenByRbac": Key Vault's outer and inner code."""
@@ -75,7 +87,6 @@ class AzureService:
 
     def _vault(self, request: Request, vault: str) -> Answer:
         route, names = _route(vault_secrets.ROUTES, request)
-        headers = {"x-ms-keyvault-service-version": "1.9.2500.1"}
         if not request.headers.get("authorization"):
             return vault_access.challenge(self.world, vault)
         if route is None:
@@ -88,8 +99,7 @@ class AzureService:
             caller=caller_of(request.headers["authorization"]),
             body=_body_of(request),
         )
-        answer = route.answer(self.world, call)
-        return Answer(status=answer.status, body=answer.body, headers={**headers, **answer.headers})
+        return route.answer(self.world, call)
 
     def _arm(self, request: Request) -> Answer:
         if request.host not in _ARM_HOSTS and not request.host.endswith(f".{_ARM_HOSTS[0]}"):

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
+from support.shapes import differences
+
 RECORDED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "recorded_shapes.json").read_text())
-_NOT_TYPES = ("source", "status")
-_NAMES = {str: "string", bool: "boolean", int: "number", float: "number", dict: "object", list: "array"}
-_MAPS = ("labels", "userLabels")  # their keys are the user's
 _OLD = "/sql/v1beta4/projects/sandbox-project"
 
 _CANCEL = "raw recordings carry it (facts, section 3.2); the recorder of this one left it out"
@@ -57,23 +56,6 @@ KNOWN: dict[str, dict[str, str]] = {
         "+status": "in the API's description; the recorder left it out",
     },
 }
-
-
-def shape_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """(path, JSON type) of everything in it."""
-    if path:
-        yield path, _NAMES[type(value)]
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            name = "*" if path.rpartition(".")[2] in _MAPS else key
-            yield from shape_of(inner, f"{path}.{name}".lstrip("."))
-    if isinstance(value, list):
-        for inner in value:
-            yield from shape_of(inner, f"{path}[]")
-
-
-def recorded(kind: str) -> dict[str, str]:
-    return {path: name for name, paths in RECORDED[kind].items() if name not in _NOT_TYPES for path in paths}
 
 
 @pytest.fixture(scope="module")
@@ -156,12 +138,7 @@ def _network(project: Any) -> Iterator[tuple[str, tuple[int, Any]]]:
 def test_an_answer_has_the_recorded_fields_and_types_but_for_the_known_differences(kind: str, answer_to: Any) -> None:
     status, answer = answer_to[kind]
     assert status == RECORDED[kind]["status"]
-    ours, theirs = dict(shape_of(answer)), recorded(kind)
-    different = {f"-{path}" for path in theirs.keys() - ours.keys()} | {
-        f"+{path}" for path in ours.keys() - theirs.keys()
-    }
-    assert different == set(KNOWN.get(kind, {}))
-    assert {p: ours[p] for p in ours.keys() & theirs.keys()} == {p: theirs[p] for p in ours.keys() & theirs.keys()}
+    assert differences(answer, RECORDED[kind]) == set(KNOWN.get(kind, {}))
 
 
 def test_every_known_difference_belongs_to_a_recorded_kind() -> None:
