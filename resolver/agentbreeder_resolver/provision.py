@@ -110,7 +110,7 @@ def read_provision(section: Section, cloud: str, family: str) -> dict[str, Any]:
     _read_range(section, "backup_days", sizes.backups if sizes else None, bool(sizes), values)
     for key, allowed in (
         ("multi_az", sizes is None or sizes.multi_az),
-        ("deletion_protection", sizes is None or sizes.deletion_protection or family == "redis"),
+        ("deletion_protection", sizes is None or _protects(cloud, family)),
         ("tls", sizes is None or sizes.tls),
     ):
         flag = section.boolean(key)
@@ -127,6 +127,12 @@ def read_provision(section: Section, cloud: str, family: str) -> dict[str, Any]:
     if network is not None:
         values["network"] = _read_network(network, cloud)
     return values
+
+
+def _protects(cloud: str, family: str) -> bool:
+    """Beside redis memory it is for the PostgreSQL of a knowledge base."""
+    sizes = sizes_of(cloud, "postgresql" if family == "redis" else family)
+    return sizes is not None and sizes.deletion_protection
 
 
 def _refuse(section: Section, key: str, message: str) -> None:

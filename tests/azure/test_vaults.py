@@ -136,6 +136,19 @@ def test_only_purge_gives_the_name_of_our_vault_free_and_it_never_touches_the_us
     assert len(azure_sandbox.inventory()["deleted_secrets"]) == 1
 
 
+def test_a_purge_that_was_refused_is_made_up_for_by_the_next_teardown(
+    azure_sandbox: AzureSandbox, agent: Agent, tmp_path: Path
+) -> None:
+    do_deploy(azure_sandbox, agent(SCENARIOS["redis"], **OWN_VAULT))
+    denied = Fault(kind="reject", code="AuthorizationFailed", message="no right to purge", status=403)
+    azure_sandbox.on_call(Once("POST purge", denied))
+    with pytest.raises(CloudError, match="no right to purge"):
+        do_teardown(azure_sandbox, tmp_path, purge=True)
+    assert len(azure_sandbox.inventory()["deleted_vaults"]) == 1
+    assert do_teardown(azure_sandbox, tmp_path, purge=True).remaining == ()
+    assert azure_sandbox.inventory()["deleted_vaults"] == []
+
+
 def test_a_vault_with_purge_protection_is_left_to_its_window_and_says_so(
     azure_sandbox: AzureSandbox, agent: Agent, tmp_path: Path, by_hand: AzureClients
 ) -> None:

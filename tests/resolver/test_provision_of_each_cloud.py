@@ -66,6 +66,14 @@ def test_a_size_of_another_cloud_or_product_is_refused_with_its_place(tmp_path: 
     assert e.value.problems[0].where().startswith(str(tmp_path / "agent.yaml") + ":2:")
 
 
+@pytest.mark.parametrize("backend", ["redis", "postgresql"])
+def test_a_protection_that_a_cloud_does_not_have_is_refused_and_never_promised(tmp_path: Path, backend: str) -> None:
+    memory = f"backend: {backend}, provision: {{deletion_protection: true}}"
+    with pytest.raises(ConfigError, match="deletion_protection"):
+        planned(tmp_path, "azure", memory)
+    assert planned(tmp_path, "gcp", memory)
+
+
 @pytest.mark.parametrize(
     ("cloud", "memory", "missing"),
     [

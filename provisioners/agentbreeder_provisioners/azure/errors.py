@@ -148,6 +148,7 @@ _HINTS: dict[str, str] = {
     "ForbiddenByPolicy": "az keyvault set-policy --secret-permissions get list set delete recover",
     "LocationIsOfferRestricted": "this subscription may not use the region: choose another deploy.region",
     "RequestDisallowedByPolicy": "a policy of your organisation forbids this: ask whoever owns the subscription",
+    "ScopeLocked": "somebody locked it (az lock list --output table): have the lock taken away, then run this again",
     "ReadReplicaServersExistForSourceServer": "delete its read replicas first, then run the same command again",
 }
 

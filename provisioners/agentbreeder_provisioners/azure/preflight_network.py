@@ -101,7 +101,11 @@ def _zones(az: AzureClients, group: str) -> list[dict[str, Any]]:
 
 
 def _is_linked(az: AzureClients, zone_id: str, vnet_id: str) -> bool:
-    for link in az.listed(f"{zone_id}/virtualNetworkLinks", api_version=_DNS_API):
+    try:
+        links = az.listed(f"{zone_id}/virtualNetworkLinks", api_version=_DNS_API)
+    except NotPermitted:
+        return False  # what cannot be read cannot be relied on: a zone of the agent's own is made
+    for link in links:
         p = link.get("properties") or {}
         linked = str((p.get("virtualNetwork") or {}).get("id", ""))
         if same_id(linked, vnet_id) and p.get("virtualNetworkLinkState", "Completed") == "Completed":

@@ -26,7 +26,7 @@ class KeyVault(ArmKind):
         return self._az.document(self._az.key_vault.vaults.get, target.inputs["resource_group"], target.name)
 
     def find(self, target: Target, run: Run) -> Found | None:
-        """By name; a deleted one is `scheduled` until it is purged."""
+        """By name; a deleted one is `scheduled` until it is purged, and with `purge` it still has to go."""
         found = super().find(target, run)
         if found:
             return found
@@ -44,7 +44,7 @@ class KeyVault(ArmKind):
         return Found(
             physical_id=str(deleted.get("vaultId") or self.id_of(target)),
             tags=from_azure(deleted.get("tags")),
-            state="scheduled",
+            state="present" if run.shared.purge else "scheduled",
         )
 
     def create(self, target: Target, run: Run) -> str:

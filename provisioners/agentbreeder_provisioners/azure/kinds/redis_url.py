@@ -16,7 +16,7 @@ from .vault import URL
 class RedisUrl(VaultSecret):
     """Inputs: those of a secret, and `product`, `cache_id`, `host`, `port`. Outputs: those of a secret.
 
-    The key is read anew at each deploy that reaches this step, so a regenerated one ends up in the vault.
+    The key is read when the secret is made. A key that is regenerated later has to be put there by hand.
     """
 
     def value(self, target: Target, run: Run) -> tuple[Secret, str]:
