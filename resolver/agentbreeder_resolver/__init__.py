@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agentbreeder_core.url import BackendUrl, BadUrl
+
 from .configs import FileMemoryConfigs, MemoryConfig, MemoryConfigSource
 from .plan_json import plan_to_json
 from .plan_types import Finding, MemoryPlan, PostgresStore, RedisStore
@@ -9,7 +11,6 @@ from .read_agent import load_agent_spec
 from .resolve import resolve, resolve_path
 from .schema import agent_schema
 from .spec import AgentSpec
-from .url import BackendUrl, BadUrl
 
 __all__ = [
     "AgentSpec",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .hosts import Host, is_local, locality
+from agentbreeder_core.hosts import Host, is_local, locality
+from agentbreeder_core.url import BackendUrl, hosts_of, scheme_of
+
 from .plan_types import MANAGED_CLOUDS, Finding
 from .spec import AgentSpec, UrlSpec
-from .url import BackendUrl, hosts_of, scheme_of
 
 _REDIS_CERT_REQS = frozenset({"none", "optional", "required"})
 

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from agentbreeder_core.secret import Secret
 
 Cloud = Literal["aws", "gcp", "azure", "local", "kubernetes", "claude-managed"]
-Family = Literal["postgresql", "redis"]
 Severity = Literal["error", "warning", "note"]
 MANAGED_CLOUDS: frozenset[str] = frozenset({"aws", "gcp", "azure"})
 KNOWN_AFTER_DEPLOY = "(known after deploy)"

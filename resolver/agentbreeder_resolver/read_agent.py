@@ -9,13 +9,13 @@ from typing import Any, get_args
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from agentbreeder_core.errors import ConfigError, Problem
+from agentbreeder_core.url import BackendUrl, BadUrl, family_of, scheme_of
 
 from .network import NETWORK_VARIABLES, REGION_KEYS
 from .plan_types import Cloud
 from .provision import read_provision
 from .reader import NULL, Section, near_miss, placeholders, suggest, text_of
 from .spec import AgentSpec, KnowledgeBase, Located, MemorySpec, UrlSpec
-from .url import BackendUrl, BadUrl, family_of, scheme_of
 from .yaml_nodes import Problems, compose, read_text
 
 CLOUDS: tuple[Cloud, ...] = get_args(Cloud)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentbreeder_core.url import BackendUrl
+
 from .plan_types import Cloud
-from .url import BackendUrl
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from agentbreeder_core.hosts import Host
 from agentbreeder_core.secret import Secret
-
-from .hosts import Host
 
 _UNRESERVED = ""
 

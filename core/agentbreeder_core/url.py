@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import unquote
 
-from agentbreeder_core.secret import Secret
-
 from .hosts import Host, is_local
-from .plan_types import Family
+from .secret import Secret
+
+Family = Literal["postgresql", "redis"]
+"""Which kind of store a URL is of, and so which driver opens it."""
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://", re.ASCII)
 _POSTGRES = re.compile(r"postgres(?:ql)?(\+[a-z0-9_]+)?", re.ASCII)
