@@ -1,1 +1,1 @@
-"""The memory and history stores an agent imports. Not built yet: see the issue "The runtime"."""
+"""The memory and history stores an agent imports. Drivers are loaded when a store connects, not before."""

@@ -1,0 +1,67 @@
+"""The log in this process (`in_memory`), and the one that keeps nothing (`none`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+
+class InMemoryLog:
+    """See `SessionLog`. Gone when the process ends."""
+
+    def __init__(self, *, window: int, ttl_s: int) -> None:
+        self._window, self._ttl_s = window, ttl_s
+        self._sessions: dict[str, tuple[float, dict[str, bytes]]] = {}
+
+    async def connect(self) -> None:
+        """Nothing to do."""
+
+    async def close(self) -> None:
+        """What is kept stays until the process ends."""
+
+    async def load(self, session: str, limit: int) -> list[bytes]:
+        """A copy."""
+        kept = list(self._used(session).values())
+        return kept[-limit:] if limit else kept
+
+    async def append(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
+        """Once per id."""
+        kept = self._used(session)
+        for one, message in zip(ids, messages, strict=True):
+            kept.setdefault(one, message)
+        while self._window and len(kept) > self._window:
+            del kept[next(iter(kept))]
+
+    async def append_and_load(
+        self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int
+    ) -> list[bytes]:
+        """One after the other: nobody comes in between."""
+        await self.append(session, ids, messages)
+        return await self.load(session, limit)
+
+    async def replace(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
+        """Whole."""
+        self._sessions.pop(session, None)
+        await self.append(session, ids, messages)
+
+    async def clear(self, session: str) -> None:
+        """Whole."""
+        self._sessions.pop(session, None)
+
+    def _used(self, session: str) -> dict[str, bytes]:
+        now = time.monotonic()
+        used, kept = self._sessions.get(session, (now, {}))
+        if self._ttl_s and now - used > self._ttl_s:
+            kept = {}
+        self._sessions[session] = (now, kept)
+        return kept
+
+
+class NoLog(InMemoryLog):
+    """Remembers nothing, on purpose: `MEMORY_BACKEND=none`."""
+
+    def __init__(self) -> None:
+        super().__init__(window=0, ttl_s=0)
+
+    async def append(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
+        """Nowhere."""

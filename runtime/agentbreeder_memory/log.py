@@ -1,0 +1,43 @@
+"""`SessionLog`: the one seam between the manager and a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class SessionLog(Protocol):
+    """An ordered log of encoded messages per session, each with an id that is unique in it.
+
+    `session` is a namespace; `limit` 0 means all. Everything may raise `StoreUnavailable`.
+    """
+
+    async def connect(self) -> None:
+        """See that the store answers, and make what it needs."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        ...
+
+    async def load(self, session: str, limit: int) -> list[bytes]:
+        """The newest `limit`, oldest first. Counts as use: the TTL begins anew."""
+        ...
+
+    async def append(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
+        """All or none, at the end, in this order; those whose id is there already are left out."""
+        ...
+
+    async def append_and_load(
+        self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int
+    ) -> list[bytes]:
+        """Both in one round trip."""
+        ...
+
+    async def replace(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
+        """In one step."""
+        ...
+
+    async def clear(self, session: str) -> None:
+        """Forget the session."""
+        ...

@@ -1,0 +1,184 @@
+"""`MemoryManager`: what the container runs. Reads the variables that deploy injected, and keeps conversations."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from substrate.connect.errors import StoreError
+from substrate.kernel.codec import as_messages, loads, named
+
+from .in_memory_log import InMemoryLog, NoLog
+from .log import SessionLog
+from .outage import Backlog
+from .settings import MemorySettings, escape, namespace_of
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """`ok` says that the store answered just now; `detail` why not. `buffered` messages wait for the store to return,
+    and `dropped` did not fit any more (only with `MEMORY_ON_OUTAGE=continue`)."""
+
+    ok: bool
+    backend: str
+    detail: str = ""
+    buffered: int = 0
+    dropped: int = 0
+
+
+class MemoryManager:
+    """Conversations of one agent, each a list of JSON messages in the order in which they were appended.
+
+    One per process, used from one event loop. An acknowledged `append` is in the store. A message has an `id`: its own,
+    or one it is given; the same id is stored once, however often it is appended. Methods block on the network, some three
+    seconds at most while the store is away, and then raise `StoreUnavailable`, unless told to `continue`.
+    """
+
+    def __init__(self, settings: MemorySettings | None = None) -> None:
+        """From the given settings, else from the environment. Raises `StoreMisconfigured` in one line."""
+        self.settings = settings or MemorySettings.from_environ(os.environ)
+        self._log: SessionLog = _log_of(self.settings)
+        self._backlog = Backlog(self._log) if self.settings.on_outage == "continue" else None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def connect(self) -> None:
+        """See that the store answers, and make its tables when they are missing.
+
+        Raises `StoreUnavailable`, `StoreMisconfigured`, `DriverMissing`: a container should stop on any of them.
+        """
+        self._on_this_loop()
+        await self._log.connect()
+
+    async def close(self) -> None:
+        """Flush what waits, and let go of every connection."""
+        if self._backlog is not None:
+            await self._backlog.close()
+        await self._log.close()
+        self._loop = None
+
+    async def __aenter__(self) -> MemoryManager:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def load(self, session_id: str, limit: int | None = None, *, user_id: str = "") -> list[Message]:
+        """The newest `limit` messages, all that are kept with None, oldest first.
+
+        An empty list means an empty conversation: what cannot be read raises.
+        """
+        self._on_this_loop()
+        if limit is not None and limit < 1:
+            raise ValueError("limit is at least 1, or None")
+        found = await self._log.load(self._namespace(session_id, user_id), limit or 0)
+        return [loads(m) for m in found]
+
+    async def append(
+        self, session_id: str, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str = ""
+    ) -> list[str]:
+        """Add one or many at the end, all or none, and return their ids.
+
+        Raises `ValueError` for what JSON cannot give back, before anything is written.
+        """
+        self._on_this_loop()
+        ids, encoded = _prepared(messages)
+        namespace = self._namespace(session_id, user_id)
+        if self._backlog is not None:
+            await self._backlog.append(namespace, ids, encoded)
+        else:
+            await self._log.append(namespace, ids, encoded)
+        return ids
+
+    async def turn(
+        self,
+        session_id: str,
+        messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        limit: int | None = None,
+        *,
+        user_id: str = "",
+    ) -> list[Message]:
+        """`append` and then `load`, in one round trip."""
+        self._on_this_loop()
+        ids, encoded = _prepared(messages)
+        namespace = self._namespace(session_id, user_id)
+        if self._backlog is not None:
+            await self._backlog.append(namespace, ids, encoded)
+            return [loads(m) for m in await self._log.load(namespace, limit or 0)]
+        return [loads(m) for m in await self._log.append_and_load(namespace, ids, encoded, limit or 0)]
+
+    async def save(self, session_id: str, messages: Sequence[Mapping[str, Any]], *, user_id: str = "") -> None:
+        """For containers built for the older manager, which gave the whole conversation back: adds what is new by id,
+        and never rewrites or removes anything. A message without an id is new."""
+        await self.append(session_id, messages, user_id=user_id)
+
+    async def replace(
+        self, session_id: str, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str = ""
+    ) -> list[str]:
+        """Forget what is there and keep these, in one step. The store must be reachable, whatever is set for outages."""
+        self._on_this_loop()
+        ids, encoded = _prepared(messages)
+        await self._log.replace(self._namespace(session_id, user_id), ids, encoded)
+        return ids
+
+    async def clear(self, session_id: str, *, user_id: str = "") -> None:
+        """Forget the conversation."""
+        self._on_this_loop()
+        await self._log.clear(self._namespace(session_id, user_id))
+
+    async def health(self) -> Health:
+        """Ask the store now; never raises for a store that does not answer."""
+        detail = ""
+        try:
+            await self._log.load(f"{escape(self.settings.agent)}:%health", 1)
+        except StoreError as e:
+            detail = str(e)
+        waiting = self._backlog
+        return Health(
+            ok=not detail,
+            backend=self.settings.backend,
+            detail=detail,
+            buffered=waiting.buffered if waiting else 0,
+            dropped=waiting.dropped if waiting else 0,
+        )
+
+    def _namespace(self, session_id: str, user_id: str) -> str:
+        if not session_id or not isinstance(session_id, str):
+            raise ValueError("session_id is a text and not empty")
+        s = self.settings
+        values = {"agent_id": s.agent, "session_id": session_id, "user_id": user_id, "team": s.team}
+        return namespace_of(s.namespace_pattern, values)
+
+    def _on_this_loop(self) -> None:
+        running = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = running
+        elif self._loop is not running:
+            raise RuntimeError(
+                "this MemoryManager belongs to another event loop: make one per loop, or use SyncMemoryManager"
+            )
+
+
+def _prepared(messages: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[list[str], list[bytes]]:
+    return named(as_messages(messages))
+
+
+def _log_of(settings: MemorySettings) -> SessionLog:
+    kept = {"window": settings.max_messages, "ttl_s": settings.ttl_s}
+    if settings.backend == "redis":
+        from .redis_log import RedisLog
+
+        return RedisLog(settings.url, **kept)
+    if settings.backend == "postgresql":
+        from .postgres_log import PostgresLog
+
+        return PostgresLog(settings.url, **kept)
+    return InMemoryLog(**kept) if settings.backend == "in_memory" else NoLog()

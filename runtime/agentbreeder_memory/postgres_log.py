@@ -1,0 +1,122 @@
+"""The log in PostgreSQL: one call of a function per turn; numbers from the session's own counter."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from substrate.connect.errors import StoreMisconfigured, StoreUnavailable
+from substrate.connect.postgres_pool import PostgresPool
+
+from . import postgres_sql as sql
+
+SWEEP_EVERY_S, SWEEP_BATCH = 60.0, 200
+_log = logging.getLogger("agentbreeder.memory")
+
+
+class PostgresLog:
+    """See `SessionLog`. `window` 0 keeps all; `ttl_s` 0 keeps for ever.
+
+    What outlived its TTL is not read from that moment on, and deleted in the background, 200 sessions at a time.
+    """
+
+    def __init__(self, url: str, *, window: int, ttl_s: int) -> None:
+        self._pool = PostgresPool(url)
+        self._window, self._ttl_s = window, ttl_s
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        """Connect, and bring the tables to this version under a lock: ten containers may start at once.
+
+        Raises `StoreMisconfigured` when they are missing and may not be made, or are of a later version.
+        """
+        await self._pool.connect()
+        await self._pool.run(migrate)
+        if self._ttl_s and self._sweeper is None:
+            self._sweeper = asyncio.create_task(self._sweep(), name="agentbreeder-memory-expiry")
+
+    async def close(self) -> None:
+        """Every connection."""
+        sweeper, self._sweeper = self._sweeper, None
+        if sweeper is not None:
+            sweeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await sweeper
+        await self._pool.close()
+
+    async def load(self, session: str, limit: int) -> list[bytes]:
+        """One call."""
+        return await self._turn(session, (), (), limit)
+
+    async def append(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
+        """One call."""
+        if ids:
+            await self._turn(session, ids, messages, -1)
+
+    async def append_and_load(
+        self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int
+    ) -> list[bytes]:
+        """One call."""
+        return await self._turn(session, ids, messages, limit)
+
+    async def replace(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
+        """One call."""
+        await self._turn(session, ids, messages, -1, renew=True)
+
+    async def clear(self, session: str) -> None:
+        """The session's row, and its messages with it."""
+        await self._pool.run(lambda connection: connection.execute(sql.CLEAR, session))
+
+    async def delete_expired(self) -> int:
+        """Remove at most one batch of what outlived its TTL, and return how many sessions."""
+        done = await self._pool.run(lambda connection: connection.execute(sql.EXPIRED, SWEEP_BATCH))
+        return int(str(done).rpartition(" ")[2])
+
+    async def _turn(
+        self, session: str, ids: Sequence[str], messages: Sequence[bytes], answer: int, *, renew: bool = False
+    ) -> list[bytes]:
+        payloads = [m.decode() for m in messages]
+        values = (session, list(ids), payloads, self._ttl_s, self._window, answer, renew)
+        # An id is added once, so a repeated call does no harm.
+        rows = await self._pool.run(lambda connection: connection.fetch(sql.TURN, *values))
+        return [row[0] for row in rows]
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_EVERY_S)
+            try:
+                while await self.delete_expired() == SWEEP_BATCH:
+                    await asyncio.sleep(0.1)
+            except StoreUnavailable:
+                _log.info("expired sessions could not be deleted now; they are not read, and tried again in a minute")
+
+
+async def migrate(connection: Any) -> None:
+    """Bring the tables to this version. The usual start finds them and changes nothing, and needs no right to."""
+    from asyncpg import exceptions as e
+
+    wanted = len(sql.MIGRATIONS)
+    version = await _version(connection)
+    if version > wanted:
+        raise StoreMisconfigured(f"the tables are of version {version}, this program knows {wanted}: use a newer one")
+    if version == wanted:
+        return
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", sql.LOCK)
+            for script in sql.MIGRATIONS[await _version(connection) :]:
+                await connection.execute(script)
+    except e.InsufficientPrivilegeError as error:
+        raise StoreMisconfigured(
+            "the memory's tables are not there and may not be made by this user: run `agentbreeder db init --print` "
+            "and have its SQL run by somebody who may"
+        ) from error
+
+
+async def _version(connection: Any) -> int:
+    if await connection.fetchval("SELECT to_regclass('agentbreeder_schema')") is None:
+        return 0
+    return int(await connection.fetchval(sql.VERSION) or 0)

@@ -1,0 +1,98 @@
+"""Tables and functions of the log in PostgreSQL, by version. `agentbreeder db init --print` shows `MIGRATIONS`."""
+
+from __future__ import annotations
+
+LOCK = 4_837_201_955
+VERSION = "SELECT version FROM agentbreeder_schema"
+FIRST = """
+CREATE TABLE agentbreeder_schema (version int NOT NULL);
+INSERT INTO agentbreeder_schema VALUES (1);
+
+CREATE TABLE agentbreeder_sessions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    namespace text COLLATE "C" NOT NULL UNIQUE,
+    first_seq bigint NOT NULL DEFAULT 1,
+    next_seq bigint NOT NULL DEFAULT 1,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz,
+    outlived boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 70);
+CREATE INDEX agentbreeder_sessions_expiry ON agentbreeder_sessions (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE agentbreeder_messages (
+    session bigint NOT NULL REFERENCES agentbreeder_sessions (id) ON DELETE CASCADE,
+    seq bigint NOT NULL,
+    message_id text COLLATE "C" NOT NULL,
+    payload text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (session, seq),
+    UNIQUE (session, message_id)
+);
+
+-- One turn in one round trip. Each statement inside sees what was committed before it, and the session's row stays
+-- locked to the end, so numbers have no gaps and no doubles, and nobody reads half a turn.
+CREATE FUNCTION agentbreeder_turn(
+    the_namespace text, ids text[], payloads text[], ttl_s int, max_messages int, answer int, renew boolean
+) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    given int := coalesce(array_length(ids, 1), 0);
+    one record;
+    added int;
+    fresh timestamptz := CASE WHEN ttl_s > 0 THEN now() + make_interval(secs => ttl_s) END;
+BEGIN
+    IF given > 0 OR renew THEN
+        INSERT INTO agentbreeder_sessions AS s (namespace, next_seq, expires_at) VALUES (the_namespace, 1 + given, fresh)
+        ON CONFLICT (namespace) DO UPDATE
+            SET next_seq = s.next_seq + given, outlived = coalesce(s.expires_at <= now(), false), expires_at = fresh
+        RETURNING s.id, s.next_seq - given AS seq, s.first_seq, s.outlived INTO one;
+        IF renew OR one.outlived THEN
+            DELETE FROM agentbreeder_messages WHERE session = one.id;
+        END IF;
+    ELSE
+        SELECT s.id, s.next_seq AS seq, s.expires_at INTO one
+        FROM agentbreeder_sessions s WHERE s.namespace = the_namespace AND (s.expires_at IS NULL OR s.expires_at > now());
+        IF NOT FOUND THEN RETURN; END IF;
+        -- Use renews the life, but not every read has to write.
+        IF fresh IS NOT NULL AND (one.expires_at IS NULL OR one.expires_at < fresh - 0.1 * (fresh - now())) THEN
+            UPDATE agentbreeder_sessions SET expires_at = fresh WHERE id = one.id;
+        END IF;
+    END IF;
+    IF given > 0 THEN
+        INSERT INTO agentbreeder_messages (session, seq, message_id, payload)
+        SELECT one.id, one.seq + g.n - 1, g.message_id, g.payload
+        FROM unnest(ids, payloads) WITH ORDINALITY AS g (message_id, payload, n)
+        ON CONFLICT (session, message_id) DO NOTHING;
+        GET DIAGNOSTICS added = ROW_COUNT;
+        IF added < given THEN
+            -- Some were there: number the others again, without gaps.
+            DELETE FROM agentbreeder_messages WHERE session = one.id AND seq >= one.seq;
+            INSERT INTO agentbreeder_messages (session, seq, message_id, payload)
+            SELECT one.id, one.seq + row_number() OVER (ORDER BY g.n) - 1, g.message_id, g.payload
+            FROM unnest(ids, payloads) WITH ORDINALITY AS g (message_id, payload, n)
+            WHERE NOT EXISTS (
+                SELECT 1 FROM agentbreeder_messages m WHERE m.session = one.id AND m.message_id = g.message_id
+            );
+            GET DIAGNOSTICS added = ROW_COUNT;
+            UPDATE agentbreeder_sessions SET next_seq = one.seq + added WHERE id = one.id;
+        END IF;
+        one.seq := one.seq + added;
+        IF max_messages > 0 AND one.seq - max_messages > one.first_seq THEN
+            DELETE FROM agentbreeder_messages WHERE session = one.id AND seq < one.seq - max_messages;
+            UPDATE agentbreeder_sessions SET first_seq = one.seq - max_messages WHERE id = one.id;
+        END IF;
+    END IF;
+    IF answer >= 0 THEN
+        RETURN QUERY SELECT m.payload FROM agentbreeder_messages m
+        WHERE m.session = one.id AND m.seq >= CASE WHEN answer = 0 THEN 0 ELSE one.seq - answer END ORDER BY m.seq;
+    END IF;
+END $$;
+"""
+MIGRATIONS = (FIRST,)
+"""In order; the n-th makes version n."""
+TURN = "SELECT agentbreeder_turn($1, $2, $3, $4, $5, $6, $7)"
+CLEAR = "DELETE FROM agentbreeder_sessions WHERE namespace = $1"
+EXPIRED = """
+DELETE FROM agentbreeder_sessions WHERE id IN (
+    SELECT id FROM agentbreeder_sessions WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED
+)
+"""

@@ -1,0 +1,126 @@
+"""What the container was given: read once, checked whole, and refused with one line when it does not add up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from substrate.connect.errors import StoreMisconfigured
+
+Backend = Literal["redis", "postgresql", "in_memory", "none"]
+MemoryType = Literal["buffer_window", "buffer"]
+OnOutage = Literal["raise", "continue"]
+BACKENDS = ("redis", "postgresql", "in_memory", "none")
+PLACEHOLDERS = frozenset({"agent_id", "session_id", "user_id", "team"})
+DEFAULT_PATTERN = "{agent_id}:{session_id}"
+DEFAULT_WINDOW, MAX_WINDOW, MAX_TTL_S = 100, 100_000, 10 * 365 * 86_400
+_URL_OF = {"redis": "REDIS_URL", "postgresql": "DATABASE_URL"}
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """`ttl_s` 0 keeps sessions for ever; `max_messages` 0 keeps all messages. `url` may hold a password."""
+
+    backend: Backend
+    agent: str
+    url: str = field(default="", repr=False)
+    ttl_s: int = 0
+    memory_type: MemoryType = "buffer_window"
+    max_messages: int = DEFAULT_WINDOW
+    namespace_pattern: str = DEFAULT_PATTERN
+    team: str = ""
+    on_outage: OnOutage = "raise"
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> MemorySettings:
+        """From `MEMORY_BACKEND`, `REDIS_URL` or `DATABASE_URL`, `MEMORY_TTL_SECONDS`, `AGENT_NAME`, and where given
+        `AGENT_TEAM`, `MEMORY_TYPE`, `MEMORY_MAX_MESSAGES`, `MEMORY_NAMESPACE_PATTERN`, `MEMORY_ON_OUTAGE`.
+
+        Raises `StoreMisconfigured`: nothing is guessed, because a guess loses the agent's memory at its next start.
+        """
+        backend = _one_of(environ, "MEMORY_BACKEND", BACKENDS, "")
+        memory_type = _one_of(environ, "MEMORY_TYPE", ("buffer_window", "buffer"), "buffer_window")
+        window = _number(environ, "MEMORY_MAX_MESSAGES", DEFAULT_WINDOW, 1, MAX_WINDOW)
+        if memory_type == "buffer" and environ.get("MEMORY_MAX_MESSAGES"):
+            raise StoreMisconfigured("MEMORY_MAX_MESSAGES is for MEMORY_TYPE buffer_window; buffer keeps all messages")
+        return cls(
+            backend=cast("Backend", backend),
+            agent=_agent(environ, backend),
+            url=_url(environ, backend),
+            ttl_s=_number(environ, "MEMORY_TTL_SECONDS", 0, 0, MAX_TTL_S),
+            memory_type=cast("MemoryType", memory_type),
+            max_messages=0 if memory_type == "buffer" else window,
+            namespace_pattern=checked_pattern(environ.get("MEMORY_NAMESPACE_PATTERN", DEFAULT_PATTERN)),
+            team=environ.get("AGENT_TEAM", ""),
+            on_outage=cast("OnOutage", _one_of(environ, "MEMORY_ON_OUTAGE", ("raise", "continue"), "raise")),
+        )
+
+
+def _one_of(environ: Mapping[str, str], name: str, allowed: tuple[str, ...], default: str) -> str:
+    value = environ.get(name, "").strip().lower() or default
+    if value not in allowed:
+        said = f"{name} is {environ[name]!r}" if environ.get(name) else f"{name} is not set"
+        raise StoreMisconfigured(f"{said}; it must be one of {', '.join(allowed)}")
+    return value
+
+
+def _number(environ: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = environ.get(name, "").strip()
+    if not text:
+        return default
+    if not re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) or not least <= int(text) <= most:
+        raise StoreMisconfigured(f"{name} is {text[:40]!r}; it must be a whole number from {least} to {most}")
+    return int(text)
+
+
+def _agent(environ: Mapping[str, str], backend: str) -> str:
+    agent = environ.get("AGENT_NAME", "").strip()
+    if not agent and backend not in ("none", "in_memory"):
+        raise StoreMisconfigured("AGENT_NAME is not set; without it agents would share one memory")
+    return agent or "agent"
+
+
+def _url(environ: Mapping[str, str], backend: str) -> str:
+    name = _URL_OF.get(backend)
+    if name is None:
+        return ""
+    url = environ.get(name, "").strip()
+    if url:
+        return url
+    other = next((v for b, v in _URL_OF.items() if b != backend and environ.get(v)), "")
+    beside = f", although {other} is" if other else ""
+    raise StoreMisconfigured(f"MEMORY_BACKEND is {backend}, but {name} is not set{beside}")
+
+
+def checked_pattern(pattern: str) -> str:
+    """A namespace pattern whose placeholders are all known. Raises `StoreMisconfigured`."""
+    names = _PLACEHOLDER.findall(pattern)
+    unknown = [n for n in names if n not in PLACEHOLDERS]
+    if unknown or not names or "{" in _PLACEHOLDER.sub("", pattern) or "}" in _PLACEHOLDER.sub("", pattern):
+        raise StoreMisconfigured(
+            f"the namespace pattern {pattern[:80]!r} must hold placeholders out of: "
+            + ", ".join(f"{{{n}}}" for n in sorted(PLACEHOLDERS))
+        )
+    return pattern
+
+
+def namespace_of(pattern: str, values: Mapping[str, str]) -> str:
+    """The pattern with its values, each escaped so that no value can reach another namespace.
+
+    Raises `ValueError` for a placeholder without a value.
+    """
+    missing = [n for n in _PLACEHOLDER.findall(pattern) if not values.get(n)]
+    if missing:
+        raise ValueError(f"the namespace pattern needs {', '.join(missing)}")
+    return _PLACEHOLDER.sub(lambda m: escape(values[m[1]]), pattern)
+
+
+_SPECIAL = re.compile(r"[^A-Za-z0-9_.@+=-]")
+
+
+def escape(value: str) -> str:
+    """Letters, digits and `_.@+=-` stay, anything else is `%` and its UTF-8 bytes in hexadecimal."""
+    return _SPECIAL.sub(lambda m: "".join(f"%{b:02X}" for b in m[0].encode("utf-8", "surrogatepass")), value)

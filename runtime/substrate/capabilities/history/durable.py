@@ -1,0 +1,186 @@
+"""Conversations in PostgreSQL, through SQLAlchemy 2: one row per session, one per message."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from ...connect.engine import open_engine
+from ...connect.errors import StoreUnavailable
+from ...kernel.codec import as_messages, from_jsonb_text, jsonb_text, named, to_storable
+from ...kernel.retrying import persistently
+from ...kernel.storage.history import ChatMessage, SessionKey
+from . import durable_sql as sql
+
+T = TypeVar("T")
+_MOST = 1000  # messages of one append
+
+
+class DurableHistoryProvider:
+    """See `HistoryProvider`. Keeps everything; a message id is unique in its session for good.
+
+    `ttl` in seconds counts from the last append or refresh: `delete_expired` removes what is older, and nothing does it
+    by itself. Use one provider per process. Calls may raise `StoreUnavailable` once the server was unreachable for some
+    three seconds.
+    """
+
+    def __init__(self, database_url: str, ttl: int | None = None) -> None:
+        if ttl is not None and ttl <= 0:
+            raise ValueError("ttl is a number of seconds above 0, or None")
+        self._url, self._ttl = database_url, ttl
+        self._engine: Any = None
+        self._statements: dict[str, Any] = {}
+
+    async def connect(self) -> None:
+        """Connect, and make the tables when they are not there. Raises `StoreUnavailable`, `StoreMisconfigured`."""
+        if self._engine is None:
+            self._engine = open_engine(self._url)
+        await self.create_tables()
+
+    async def disconnect(self) -> None:
+        """Let go of every connection."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.dispose()
+
+    async def __aenter__(self) -> DurableHistoryProvider:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+    async def create_tables(self) -> None:
+        """`durable_sql.SCHEMA`, under a lock, so that many processes may start at once."""
+
+        async def make(connection: Any, _: bool) -> None:
+            if await self._value(connection, "SELECT to_regclass('history_messages')") is not None:
+                return
+            # One transaction: the lock is held until the tables are there.
+            await connection.execute(self._text("BEGIN"))
+            await connection.execute(self._text(f"SELECT pg_advisory_xact_lock({sql.LOCK})"))
+            for statement in sql.SCHEMA:
+                await connection.execute(self._text(statement))
+            await connection.execute(self._text("COMMIT"))
+
+        await self._run(make)
+
+    async def append(
+        self, key: SessionKey, messages: ChatMessage | Sequence[ChatMessage], *, run_id: str | None = None
+    ) -> list[str]:
+        """One statement, all or none; a repeated one looks first for what it wrote already."""
+        ids, encoded = named(as_messages(messages))
+        if len(ids) > _MOST:
+            raise ValueError(f"at most {_MOST} messages at once")
+        payloads = [jsonb_text(e) for e in encoded]
+        run = None if run_id is None else to_storable(run_id)
+        if ids:
+            await self._run(lambda connection, _: self._append(connection, key, ids, payloads, run))
+        return ids
+
+    async def _append(
+        self, connection: Any, key: SessionKey, ids: list[str], payloads: list[str], run: str | None
+    ) -> None:
+        from sqlalchemy.exc import IntegrityError
+
+        values = {**key._asdict(), "run_id": run}
+        new = list(zip(ids, payloads, strict=True))
+        while new:
+            some = {"ids": [i for i, _ in new], "payloads": [p for _, p in new], "count": len(new)}
+            try:
+                await connection.execute(self._text(sql.APPEND), {**values, **some})
+                return
+            except IntegrityError:
+                # Some are there already: this is a repetition, or somebody else's of the same message.
+                rows = await connection.execute(self._text(sql.KNOWN), {**values, "ids": some["ids"]})
+                known = {row[0] for row in rows}
+                if not known:
+                    raise
+                new = [pair for pair in new if pair[0] not in known]
+
+    async def last(self, key: SessionKey, n: int) -> list[dict[str, Any]]:
+        """By the newest sequence numbers."""
+        if n <= 0:
+            return []
+        return list(reversed(await self._payloads(sql.LAST, {**key._asdict(), "n": n})))
+
+    async def range(self, key: SessionKey, start: int, stop: int) -> list[dict[str, Any]]:
+        """In the order of the sequence numbers."""
+        first = max(0, start)
+        if stop <= first:
+            return []
+        return await self._payloads(sql.RANGE, {**key._asdict(), "start": first, "n": stop - first})
+
+    async def count(self, key: SessionKey) -> int:
+        """From the session's row."""
+        values = key._asdict()
+        return int(await self._run(lambda c, _: self._value(c, sql.COUNT, values)) or 0)
+
+    async def clear(self, key: SessionKey) -> None:
+        """The session's row, and its messages with it."""
+        values = key._asdict()
+        await self._run(lambda c, _: c.execute(self._text(sql.CLEAR), values))
+
+    async def clear_run(self, key: SessionKey, run_id: str) -> int:
+        """Under the lock of the session's row, so that the count stays true while others append."""
+        values = {**key._asdict(), "run_id": to_storable(run_id)}
+        return int(await self._run(lambda c, _: self._value(c, sql.CLEAR_RUN, values)) or 0)
+
+    async def refresh_ttl(self, key: SessionKey) -> None:
+        """The session's row says when it was last used."""
+        if self._ttl is not None:
+            values = key._asdict()
+            await self._run(lambda c, _: c.execute(self._text(sql.TOUCH), values))
+
+    async def delete_expired(self, *, batch: int = 500) -> int:
+        """Remove at most `batch` sessions that outlived their TTL, and return how many. Call it from time to time."""
+        if self._ttl is None:
+            return 0
+        values = {"ttl": float(self._ttl), "batch": batch}
+        done = await self._run(lambda c, _: c.execute(self._text(sql.EXPIRED), values))
+        return int(done.rowcount)
+
+    async def _payloads(self, statement: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+        async def fetch(connection: Any, _: bool) -> list[Any]:
+            return list(await connection.execute(self._text(statement), values))
+
+        return [from_jsonb_text(row[0]) for row in await self._run(fetch)]
+
+    async def _value(self, connection: Any, statement: str, values: dict[str, Any] | None = None) -> Any:
+        return (await connection.execute(self._text(statement), values or {})).scalar()
+
+    async def _run(self, call: Callable[[Any, bool], Awaitable[T]]) -> T:
+        if self._engine is None:
+            await self.connect()
+
+        from sqlalchemy.exc import DBAPIError
+
+        async def borrow(again: bool) -> T:
+            try:
+                async with self._engine.connect() as connection:
+                    return await call(connection, again)
+            except DBAPIError as e:
+                # Only a broken connection is worth another try; any other refusal is an answer.
+                if e.connection_invalidated or _is_away(e):
+                    raise StoreUnavailable(f"PostgreSQL could not be reached ({type(e.orig).__name__})") from e
+                raise
+            except (TimeoutError, OSError) as e:
+                raise StoreUnavailable(f"PostgreSQL could not be reached ({type(e).__name__})") from e
+
+        return await persistently(borrow, (StoreUnavailable,))
+
+    def _text(self, statement: str) -> Any:
+        if statement not in self._statements:
+            from sqlalchemy import text
+
+            self._statements[statement] = text(statement)
+        return self._statements[statement]
+
+
+def _is_away(error: Any) -> bool:
+    """The server is starting, stopping or full: SQLSTATE classes 08, 53 and 57P."""
+    state = str(getattr(error.orig, "sqlstate", "") or "")
+    return state.startswith(("08", "53", "57P"))

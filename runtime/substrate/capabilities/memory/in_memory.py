@@ -1,0 +1,36 @@
+"""State of sessions in this process: for development and tests. It is gone when the process ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...kernel.codec import dumps, loads
+
+
+class InMemorySessionStore:
+    """See `SessionStore`. What goes in is copied as JSON, so that it behaves as the others do."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, dict[str, bytes]] = {}
+
+    async def get_state(self, session_id: str) -> dict[str, Any]:
+        """A copy."""
+        return {k: loads(v) for k, v in self._states.get(session_id, {}).items()}
+
+    async def set_state(self, session_id: str, state: Mapping[str, Any]) -> None:
+        """Replace."""
+        encoded = {k: dumps(v) for k, v in state.items()}
+        self._states.pop(session_id, None)
+        if encoded:
+            self._states[session_id] = encoded
+
+    async def update_state(self, session_id: str, changes: Mapping[str, Any]) -> None:
+        """Merge."""
+        encoded = {k: dumps(v) for k, v in changes.items()}
+        if encoded:
+            self._states.setdefault(session_id, {}).update(encoded)
+
+    async def clear(self, session_id: str) -> None:
+        """Forget."""
+        self._states.pop(session_id, None)

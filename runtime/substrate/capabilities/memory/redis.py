@@ -1,0 +1,83 @@
+"""State of sessions in Redis: one hash per session, one JSON value per field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from ...connect.redis_calls import RedisCalls, Script
+from ...kernel.codec import dumps, loads
+
+_EXPIRE = "if tonumber(ARGV[1]) > 0 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end return 1"
+_SET = Script(f"redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], unpack(ARGV, 2)) {_EXPIRE}")
+_UPDATE = Script(f"redis.call('HSET', KEYS[1], unpack(ARGV, 2)) {_EXPIRE}")
+_MAX_FIELDS = 3000  # what one script call can unpack
+
+
+class RedisSessionStore:
+    """See `SessionStore`. `ttl` in seconds counts from the last change, None keeps a session for ever.
+
+    The keys are `session:state:<session_id>`. One client per store; use one store per process. Every call may raise
+    `StoreUnavailable` once the server was unreachable for some three seconds.
+    """
+
+    def __init__(self, redis_url: str, ttl: int | None = None) -> None:
+        if ttl is not None and ttl <= 0:
+            raise ValueError("ttl is a number of seconds above 0, or None")
+        self._redis = RedisCalls(redis_url)
+        self._ttl = ttl or 0
+
+    async def connect(self) -> None:
+        """See that the server answers. Raises `StoreUnavailable`, `StoreMisconfigured`, `DriverMissing`."""
+        await self._redis.connect()
+
+    async def disconnect(self) -> None:
+        """Let go of every connection."""
+        await self._redis.close()
+
+    async def __aenter__(self) -> RedisSessionStore:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.disconnect()
+
+    async def get_state(self, session_id: str) -> dict[str, Any]:
+        """HGETALL."""
+        found = await self._redis.command("HGETALL", _key(session_id))
+        return {_text(k): loads(v) for k, v in found.items()}
+
+    async def set_state(self, session_id: str, state: Mapping[str, Any]) -> None:
+        """DEL, HSET and EXPIRE in one step; an empty state leaves no key."""
+        if not state:
+            await self.clear(session_id)
+            return
+        await self._redis.script(_SET, _key(session_id), self._ttl, *_fields(state))
+
+    async def update_state(self, session_id: str, changes: Mapping[str, Any]) -> None:
+        """HSET and EXPIRE in one step."""
+        if changes:
+            await self._redis.script(_UPDATE, _key(session_id), self._ttl, *_fields(changes))
+
+    async def clear(self, session_id: str) -> None:
+        """DEL."""
+        await self._redis.command("DEL", _key(session_id))
+
+
+def _key(session_id: str) -> str:
+    if not session_id:
+        raise ValueError("session_id is empty")
+    return f"session:state:{session_id}"
+
+
+def _fields(state: Mapping[str, Any]) -> list[bytes]:
+    if len(state) > _MAX_FIELDS:
+        raise ValueError(f"a session's state has at most {_MAX_FIELDS} fields")
+    return [part for k, v in state.items() for part in (k.encode("utf-8", "surrogatepass"), dumps(v))]
+
+
+def _text(field: Any) -> str:
+    return field.decode("utf-8", "surrogatepass") if isinstance(field, bytes) else str(field)

@@ -1,0 +1,110 @@
+"""One small pool of asyncpg connections per process and URL, with a broken connection told apart from everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from ..kernel.retrying import persistently
+from .errors import StoreError, StoreUnavailable, driver_missing
+from .postgres_url import AsyncpgUrl, asyncpg_url
+
+T = TypeVar("T")
+POOL_SIZE = 10
+_LIFETIME_S = 300.0  # an idle connection is let go before a firewall does it silently
+
+
+class PostgresPool:
+    """Made at the first call, bound to the event loop that is running then. `prepare` runs once per connection.
+
+    A pooler that loses prepared statements (PgBouncer in transaction mode) is noticed by its error, and from then on
+    none are used.
+    """
+
+    def __init__(self, url: str, *, size: int = POOL_SIZE) -> None:
+        self._url = asyncpg_url(url)
+        self._cached = self._url.cached
+        self._size = size
+        self._pool: Any = None
+        self._transient: tuple[type[BaseException], ...] = ()
+        self._lost_statement: tuple[type[BaseException], ...] = ()
+        self._making = asyncio.Lock()
+
+    async def connect(self) -> None:
+        """Make the pool with one connection. Raises `StoreUnavailable`, `DriverMissing`."""
+        async with self._making:
+            if self._pool is None:
+                self._pool = await self._made()
+
+    async def close(self) -> None:
+        """Let go of every connection, waiting for the queries that run. A later call connects anew."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+
+    async def run(self, call: Callable[[Any], Awaitable[T]]) -> T:
+        """`call(connection)`, which may be repeated without harm."""
+        return await self.persistently(lambda connection, _: call(connection))
+
+    async def persistently(self, call: Callable[[Any, bool], Awaitable[T]]) -> T:
+        """`call(connection, again)`; `again` says that an earlier attempt may have been carried out.
+
+        Raises `StoreUnavailable` when the server cannot be reached for some seconds.
+        """
+        if self._pool is None:
+            await self.connect()
+        try:
+            return await persistently(lambda again: self._borrow(call, again), self._transient)
+        except self._transient as e:
+            raise StoreUnavailable(f"PostgreSQL could not be reached ({type(e).__name__})") from e
+
+    async def _borrow(self, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
+        try:
+            async with self._pool.acquire() as connection:
+                return await call(connection, again)
+        except self._lost_statement:
+            if not self._cached:
+                raise
+            # Not carried out: the server did not know what it was asked to run.
+            self._cached = False
+            old, self._pool = self._pool, await self._made()
+            await old.close()
+            async with self._pool.acquire() as connection:
+                return await call(connection, again)
+
+    async def _made(self) -> Any:
+        try:
+            import asyncpg
+            from asyncpg import exceptions as e
+        except ImportError as missing:
+            raise driver_missing(missing.name, "postgres") from missing
+        self._transient = (
+            *(e.PostgresConnectionError, e.InterfaceError, e.CannotConnectNowError, e.AdminShutdownError),
+            *(e.CrashShutdownError, e.TooManyConnectionsError, OSError, asyncio.TimeoutError),
+        )
+        self._lost_statement = (e.InvalidSQLStatementNameError, e.DuplicatePreparedStatementError)
+        options = self._options(self._url)
+
+        async def made(again: bool) -> Any:
+            return await asyncpg.create_pool(**options)
+
+        try:
+            return await persistently(made, self._transient)
+        except self._transient as error:
+            raise StoreUnavailable(f"PostgreSQL could not be reached ({type(error).__name__})") from error
+        except (e.InvalidPasswordError, e.InvalidAuthorizationSpecificationError, e.InvalidCatalogNameError) as error:
+            raise StoreError(f"PostgreSQL refused the connection ({type(error).__name__})") from error
+
+    def _options(self, url: AsyncpgUrl) -> dict[str, Any]:
+        return {
+            "dsn": url.dsn,
+            "min_size": 1,
+            "max_size": int(os.environ.get("AGENTBREEDER_POOL_SIZE", self._size)),
+            "timeout": url.connect_timeout_s,
+            "command_timeout": url.command_timeout_s,
+            "max_inactive_connection_lifetime": _LIFETIME_S,
+            "statement_cache_size": 100 if self._cached else 0,
+            "server_settings": {"application_name": "agentbreeder"},
+        }

@@ -1,0 +1,75 @@
+"""Sending commands and scripts, with a broken connection told apart from everything else."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from ..kernel.retrying import persistently
+from .errors import StoreUnavailable
+from .redis_client import open_redis
+
+T = TypeVar("T")
+
+
+class Script:
+    """A Lua script, sent by its digest and once in full to a server that does not know it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.digest = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+class RedisCalls:
+    """One client per process and URL, made at the first call. Bound to the event loop that is running then."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._client: Any = None
+        self._transient: tuple[type[BaseException], ...] = ()
+        self._no_script: type[BaseException] = Exception
+        self._moved: type[BaseException] = Exception
+
+    async def connect(self) -> None:
+        """Make the client and see that the server answers. Raises `StoreUnavailable`, `StoreMisconfigured`,
+        `DriverMissing`."""
+        if self._client is None:
+            client = open_redis(self._url)
+            from redis import exceptions as e
+
+            self._transient = (e.ConnectionError, e.TimeoutError, e.BusyLoadingError, e.ReadOnlyError)
+            self._no_script = e.NoScriptError
+            self._client = client
+        await self.command("PING")
+
+    async def close(self) -> None:
+        """Let go of every connection. A later call connects anew."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def command(self, *parts: Any) -> Any:
+        """One command that may be repeated without harm."""
+        return await self.persistently(lambda _: self._client.execute_command(*parts))
+
+    async def script(self, script: Script, key: str | bytes, *arguments: Any) -> Any:
+        """One script on one key, or on keys of one slot; it may be repeated without harm."""
+        return await self.persistently(lambda _: self.once(script, (key,), *arguments))
+
+    async def once(self, script: Script, keys: tuple[str | bytes, ...], *arguments: Any) -> Any:
+        """One script, sent once."""
+        run = self._client.execute_command
+        try:
+            return await run("EVALSHA", script.digest, len(keys), *keys, *arguments)
+        except self._no_script:
+            return await run("EVAL", script.text, len(keys), *keys, *arguments)
+
+    async def persistently(self, call: Callable[[bool], Awaitable[T]]) -> T:
+        """See `kernel.retrying`. Connects when nobody has yet. Raises `StoreUnavailable`."""
+        if self._client is None:
+            await self.connect()
+        try:
+            return await persistently(call, self._transient)
+        except self._transient as e:
+            raise StoreUnavailable(f"Redis could not be reached ({type(e).__name__})") from e
