@@ -19,10 +19,10 @@ class InMemoryLog:
     async def close(self) -> None:
         """What is kept stays until the process ends."""
 
-    async def load(self, session: str, limit: int) -> list[bytes]:
+    async def load(self, session: str, limit: int) -> bytes:
         """A copy."""
         kept = list(self._used(session).values())
-        return kept[-limit:] if limit else kept
+        return b"[" + b",".join(kept[-limit:] if limit else kept) + b"]"
 
     async def append(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
         """Once per id."""
@@ -32,9 +32,7 @@ class InMemoryLog:
         while self._window and len(kept) > self._window:
             del kept[next(iter(kept))]
 
-    async def append_and_load(
-        self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int
-    ) -> list[bytes]:
+    async def append_and_load(self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int) -> bytes:
         """One after the other: nobody comes in between."""
         await self.append(session, ids, messages)
         return await self.load(session, limit)

@@ -9,7 +9,7 @@ from typing import Protocol
 class SessionLog(Protocol):
     """An ordered log of encoded messages per session, each with an id that is unique in it.
 
-    `session` is a namespace; `limit` 0 means all. Everything may raise `StoreUnavailable`.
+    `session` is a namespace; `limit` 0 means all. An answer is one JSON array. Everything may raise `StoreUnavailable`.
     """
 
     async def connect(self) -> None:
@@ -20,7 +20,7 @@ class SessionLog(Protocol):
         """Let go of every connection."""
         ...
 
-    async def load(self, session: str, limit: int) -> list[bytes]:
+    async def load(self, session: str, limit: int) -> bytes:
         """The newest `limit`, oldest first. Counts as use: the TTL begins anew."""
         ...
 
@@ -28,9 +28,7 @@ class SessionLog(Protocol):
         """All or none, at the end, in this order; those whose id is there already are left out."""
         ...
 
-    async def append_and_load(
-        self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int
-    ) -> list[bytes]:
+    async def append_and_load(self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int) -> bytes:
         """Both in one round trip."""
         ...
 

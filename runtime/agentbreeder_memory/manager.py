@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from substrate.connect.errors import StoreError
-from substrate.kernel.codec import as_messages, loads, named
+from substrate.kernel.codec import as_messages, loads_array, named
 
 from .in_memory_log import InMemoryLog, NoLog
 from .log import SessionLog
@@ -18,6 +18,7 @@ from .outage import Backlog
 from .settings import MemorySettings, escape, namespace_of
 
 Message = dict[str, Any]
+_NAMESPACES_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,7 @@ class MemoryManager:
         self._log: SessionLog = _log_of(self.settings)
         self._backlog = Backlog(self._log) if self.settings.on_outage == "continue" else None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._namespaces: dict[tuple[str, str], str] = {}
 
     async def connect(self) -> None:
         """See that the store answers, and make its tables when they are missing.
@@ -79,8 +81,7 @@ class MemoryManager:
         self._on_this_loop()
         if limit is not None and limit < 1:
             raise ValueError("limit is at least 1, or None")
-        found = await self._log.load(self._namespace(session_id, user_id), limit or 0)
-        return [loads(m) for m in found]
+        return _messages(await self._log.load(self._namespace(session_id, user_id), limit or 0))
 
     async def append(
         self, session_id: str, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str = ""
@@ -112,8 +113,8 @@ class MemoryManager:
         namespace = self._namespace(session_id, user_id)
         if self._backlog is not None:
             await self._backlog.append(namespace, ids, encoded)
-            return [loads(m) for m in await self._log.load(namespace, limit or 0)]
-        return [loads(m) for m in await self._log.append_and_load(namespace, ids, encoded, limit or 0)]
+            return _messages(await self._log.load(namespace, limit or 0))
+        return _messages(await self._log.append_and_load(namespace, ids, encoded, limit or 0))
 
     async def save(self, session_id: str, messages: Sequence[Mapping[str, Any]], *, user_id: str = "") -> None:
         """For containers built for the older manager, which gave the whole conversation back: adds what is new by id,
@@ -151,11 +152,18 @@ class MemoryManager:
         )
 
     def _namespace(self, session_id: str, user_id: str) -> str:
+        known = self._namespaces.get((session_id, user_id))
+        if known is not None:
+            return known
         if not session_id or not isinstance(session_id, str):
             raise ValueError("session_id is a text and not empty")
         s = self.settings
         values = {"agent_id": s.agent, "session_id": session_id, "user_id": user_id, "team": s.team}
-        return namespace_of(s.namespace_pattern, values)
+        made = namespace_of(s.namespace_pattern, values)
+        if len(self._namespaces) >= _NAMESPACES_KEPT:
+            self._namespaces.clear()
+        self._namespaces[session_id, user_id] = made
+        return made
 
     def _on_this_loop(self) -> None:
         running = asyncio.get_running_loop()
@@ -165,6 +173,11 @@ class MemoryManager:
             raise RuntimeError(
                 "this MemoryManager belongs to another event loop: make one per loop, or use SyncMemoryManager"
             )
+
+
+def _messages(found: bytes) -> list[Message]:
+    messages: list[Message] = loads_array(found)
+    return messages
 
 
 def _prepared(messages: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[list[str], list[bytes]]:

@@ -47,7 +47,7 @@ class PostgresLog:
                 await sweeper
         await self._pool.close()
 
-    async def load(self, session: str, limit: int) -> list[bytes]:
+    async def load(self, session: str, limit: int) -> bytes:
         """One call."""
         return await self._turn(session, (), (), limit)
 
@@ -56,9 +56,7 @@ class PostgresLog:
         if ids:
             await self._turn(session, ids, messages, -1)
 
-    async def append_and_load(
-        self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int
-    ) -> list[bytes]:
+    async def append_and_load(self, session: str, ids: Sequence[str], messages: Sequence[bytes], limit: int) -> bytes:
         """One call."""
         return await self._turn(session, ids, messages, limit)
 
@@ -77,12 +75,12 @@ class PostgresLog:
 
     async def _turn(
         self, session: str, ids: Sequence[str], messages: Sequence[bytes], answer: int, *, renew: bool = False
-    ) -> list[bytes]:
+    ) -> bytes:
         payloads = [m.decode() for m in messages]
         values = (session, list(ids), payloads, self._ttl_s, self._window, answer, renew)
         # An id is added once, so a repeated call does no harm.
-        rows = await self._pool.run(lambda connection: connection.fetch(sql.TURN, *values))
-        return [row[0] for row in rows]
+        found = await self._pool.run(lambda connection: connection.fetchval(sql.TURN, *values))
+        return b"[" + (found or "").encode() + b"]"
 
     async def _sweep(self) -> None:
         while True:

@@ -15,9 +15,11 @@ CREATE TABLE agentbreeder_sessions (
     next_seq bigint NOT NULL DEFAULT 1,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
+    -- The hour of it: an index that changes once an hour leaves the other updates cheap.
+    expires_hour int,
     outlived boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 70);
-CREATE INDEX agentbreeder_sessions_expiry ON agentbreeder_sessions (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX agentbreeder_sessions_expiry ON agentbreeder_sessions (expires_hour) WHERE expires_hour IS NOT NULL;
 
 CREATE TABLE agentbreeder_messages (
     session bigint NOT NULL REFERENCES agentbreeder_sessions (id) ON DELETE CASCADE,
@@ -33,28 +35,32 @@ CREATE TABLE agentbreeder_messages (
 -- locked to the end, so numbers have no gaps and no doubles, and nobody reads half a turn.
 CREATE FUNCTION agentbreeder_turn(
     the_namespace text, ids text[], payloads text[], ttl_s int, max_messages int, answer int, renew boolean
-) RETURNS SETOF text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     given int := coalesce(array_length(ids, 1), 0);
     one record;
     added int;
     fresh timestamptz := CASE WHEN ttl_s > 0 THEN now() + make_interval(secs => ttl_s) END;
+    hour int := extract(epoch FROM fresh)::bigint / 3600;
 BEGIN
     IF given > 0 OR renew THEN
-        INSERT INTO agentbreeder_sessions AS s (namespace, next_seq, expires_at) VALUES (the_namespace, 1 + given, fresh)
-        ON CONFLICT (namespace) DO UPDATE
-            SET next_seq = s.next_seq + given, outlived = coalesce(s.expires_at <= now(), false), expires_at = fresh
+        INSERT INTO agentbreeder_sessions AS s (namespace, next_seq, expires_at, expires_hour)
+        VALUES (the_namespace, 1 + given, fresh, hour)
+        ON CONFLICT (namespace) DO UPDATE SET next_seq = s.next_seq + given,
+            outlived = coalesce(s.expires_at <= now(), false), expires_at = fresh, expires_hour = hour
         RETURNING s.id, s.next_seq - given AS seq, s.first_seq, s.outlived INTO one;
         IF renew OR one.outlived THEN
             DELETE FROM agentbreeder_messages WHERE session = one.id;
+            UPDATE agentbreeder_sessions SET first_seq = one.seq WHERE id = one.id;
+            one.first_seq := one.seq;
         END IF;
     ELSE
-        SELECT s.id, s.next_seq AS seq, s.expires_at INTO one
+        SELECT s.id, s.next_seq AS seq, s.first_seq, s.expires_at INTO one
         FROM agentbreeder_sessions s WHERE s.namespace = the_namespace AND (s.expires_at IS NULL OR s.expires_at > now());
-        IF NOT FOUND THEN RETURN; END IF;
+        IF NOT FOUND THEN RETURN NULL; END IF;
         -- Use renews the life, but not every read has to write.
         IF fresh IS NOT NULL AND (one.expires_at IS NULL OR one.expires_at < fresh - 0.1 * (fresh - now())) THEN
-            UPDATE agentbreeder_sessions SET expires_at = fresh WHERE id = one.id;
+            UPDATE agentbreeder_sessions SET expires_at = fresh, expires_hour = hour WHERE id = one.id;
         END IF;
     END IF;
     IF given > 0 THEN
@@ -64,8 +70,9 @@ BEGIN
         ON CONFLICT (session, message_id) DO NOTHING;
         GET DIAGNOSTICS added = ROW_COUNT;
         IF added < given THEN
-            -- Some were there: number the others again, without gaps.
-            DELETE FROM agentbreeder_messages WHERE session = one.id AND seq >= one.seq;
+            -- Some were there: number the others again, without gaps. What the window has left behind does not count.
+            DELETE FROM agentbreeder_messages WHERE session = one.id
+                AND (seq >= one.seq OR (max_messages > 0 AND seq < one.seq - max_messages));
             INSERT INTO agentbreeder_messages (session, seq, message_id, payload)
             SELECT one.id, one.seq + row_number() OVER (ORDER BY g.n) - 1, g.message_id, g.payload
             FROM unnest(ids, payloads) WITH ORDINALITY AS g (message_id, payload, n)
@@ -76,15 +83,18 @@ BEGIN
             UPDATE agentbreeder_sessions SET next_seq = one.seq + added WHERE id = one.id;
         END IF;
         one.seq := one.seq + added;
-        IF max_messages > 0 AND one.seq - max_messages > one.first_seq THEN
+        -- Evicted some at a time, a tenth of the window late; nobody reads beyond the window meanwhile.
+        IF max_messages > 0 AND one.seq - one.first_seq > max_messages + greatest(20, max_messages / 10) THEN
             DELETE FROM agentbreeder_messages WHERE session = one.id AND seq < one.seq - max_messages;
             UPDATE agentbreeder_sessions SET first_seq = one.seq - max_messages WHERE id = one.id;
         END IF;
     END IF;
-    IF answer >= 0 THEN
-        RETURN QUERY SELECT m.payload FROM agentbreeder_messages m
-        WHERE m.session = one.id AND m.seq >= CASE WHEN answer = 0 THEN 0 ELSE one.seq - answer END ORDER BY m.seq;
-    END IF;
+    IF answer < 0 THEN RETURN NULL; END IF;
+    IF max_messages > 0 AND (answer = 0 OR answer > max_messages) THEN answer := max_messages; END IF;
+    RETURN (
+        SELECT string_agg(m.payload, ',' ORDER BY m.seq) FROM agentbreeder_messages m
+        WHERE m.session = one.id AND m.seq >= CASE WHEN answer = 0 THEN 0 ELSE one.seq - answer END
+    );
 END $$;
 """
 MIGRATIONS = (FIRST,)
@@ -93,6 +103,8 @@ TURN = "SELECT agentbreeder_turn($1, $2, $3, $4, $5, $6, $7)"
 CLEAR = "DELETE FROM agentbreeder_sessions WHERE namespace = $1"
 EXPIRED = """
 DELETE FROM agentbreeder_sessions WHERE id IN (
-    SELECT id FROM agentbreeder_sessions WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED
+    SELECT id FROM agentbreeder_sessions
+    WHERE expires_hour <= extract(epoch FROM now())::bigint / 3600 AND expires_at <= now()
+    LIMIT $1 FOR UPDATE SKIP LOCKED
 )
 """

@@ -150,7 +150,7 @@ async def test_the_ttl_begins_anew_at_each_use(make: Make, unique: str, redis_ur
         await manager.append("s", said(1))
         if manager.settings.backend == "redis":
             raw = redis.asyncio.Redis.from_url(redis_url)
-            keys = [f"{{am:{unique}:s}}:{part}" for part in ("log", "ids")]
+            keys = [f"{{am:{unique}:s}}:{part}" for part in ("log", "order", "ids")]
             for use in (manager.load("s"), manager.append("s", said(2))):
                 for key in keys:
                     await raw.expire(key, 5)
@@ -178,7 +178,8 @@ async def test_what_outlived_its_ttl_is_not_read_any_more_and_deleted_in_the_bac
             await manager.append(f"s{n}", [said(n), said(n)])
         connection = await asyncpg.connect(database_url)
         await connection.execute(
-            "UPDATE agentbreeder_sessions SET expires_at = now() - interval '1 s' WHERE namespace LIKE $1", f"{unique}%"
+            "UPDATE agentbreeder_sessions SET expires_at = now() - interval '1 s', expires_hour = 0 WHERE namespace LIKE $1",
+            f"{unique}%",
         )
         assert await manager.load("s0") == []
         await manager.append("s1", said(9))

@@ -1,7 +1,7 @@
 """JSON that comes back as it went in, or is refused before anything is written.
 
 orjson is used when it is installed, and the standard library for what orjson cannot hold: lone surrogates and integers
-beyond 64 bits. What the standard library wrote begins with a blank, so that it reads it again.
+beyond 64 bits. What the standard library wrote begins with a tab, so that it reads it again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ try:
 except ImportError:  # an extra: everything works without it, slower
     orjson = None  # type: ignore[assignment]
 
-_SLOW = b" "
+_SLOW = b"\t"  # never inside JSON's texts, where a tab is escaped
 _MAX_DEPTH = 200
 # Characters that PostgreSQL's text cannot hold, and the one that marks them.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff\ue000]")
 _STORED = re.compile("\ue000([0-9a-f]{4})")
 _FLOAT = "\ue000f"  # no escaped character begins like this
+_BIG = re.compile("[0-9]{19}")
 _EXPONENT = re.compile("[0-9][eE][-+]?[0-9]")
 
 
@@ -42,9 +43,14 @@ def dumps(value: Any) -> bytes:
 
 def loads(text: bytes | str) -> Any:
     """The value of what `dumps` wrote."""
-    if orjson is None or text[:1] in (_SLOW, " "):
+    if orjson is None or text[:1] in (_SLOW, "\t"):
         return json.loads(text)
     return orjson.loads(text)
+
+
+def loads_array(text: bytes) -> Any:
+    """The list of what `dumps` wrote, joined by commas in brackets."""
+    return json.loads(text) if orjson is None or _SLOW in text else orjson.loads(text)
 
 
 def _checked(value: Any, text: bytes) -> bytes:
@@ -123,7 +129,8 @@ def jsonb_text(encoded: bytes) -> str:
 
 def from_jsonb_text(text: str) -> Any:
     """The value behind what jsonb gives back as text."""
-    found = loads(text)
+    # Integers beyond 64 bits, which orjson would make floats of.
+    found = json.loads(text) if _BIG.search(text) else loads(text)
     return from_jsonb(found) if "\ue000" in text else found
 
 

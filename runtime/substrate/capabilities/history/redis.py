@@ -28,7 +28,7 @@ return 1
 _CLEAR_RUN = Script("""
 local removed = 0
 for _, e in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
-  local start = string.sub(e, 1, 1) == ' ' and 2 or 1
+  local start = string.sub(e, 1, 1) == '\\t' and 2 or 1
   if string.sub(e, start, start + #ARGV[1] - 1) == ARGV[1] then removed = removed + redis.call('LREM', KEYS[1], 1, e) end
 end
 return removed
@@ -123,9 +123,9 @@ def _head(run_id: str | None) -> bytes:
 
 
 def _element(head: bytes, message: bytes) -> bytes:
-    """A blank in front of the message, which says who can read it, stands in front of the whole element."""
-    if message[:1] == b" ":
-        return b" " + head + message[1:] + b"}"
+    """A tab in front of the message, which says who can read it, stands in front of the whole element."""
+    if message[:1] == b"\t":
+        return b"\t" + head + message[1:] + b"}"
     return head + message + b"}"
 
 
