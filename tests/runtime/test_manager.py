@@ -178,7 +178,8 @@ async def test_what_outlived_its_ttl_is_not_read_any_more_and_deleted_in_the_bac
             await manager.append(f"s{n}", [said(n), said(n)])
         connection = await asyncpg.connect(database_url)
         await connection.execute(
-            "UPDATE agentbreeder_sessions SET expires_at = now() - interval '1 s', expires_hour = 0 WHERE namespace LIKE $1",
+            "UPDATE agentbreeder_sessions SET expires_at = now() - interval '1 s', expires_hour = 0 "
+            "WHERE namespace LIKE $1",
             f"{unique}%",
         )
         assert await manager.load("s0") == []
