@@ -115,6 +115,6 @@ async def migrate(connection: Any) -> None:
 
 
 async def _version(connection: Any) -> int:
-    if await connection.fetchval("SELECT to_regclass('agentbreeder_schema')") is None:
+    if not await connection.fetchval(sql.IS_THERE):
         return 0
     return int(await connection.fetchval(sql.VERSION) or 0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 LOCK = 4_837_201_955
+# Not to_regclass: after waiting for the lock it may still answer from before, out of the session's own cache.
+IS_THERE = "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'agentbreeder_schema' AND pg_table_is_visible(oid))"
 VERSION = "SELECT version FROM agentbreeder_schema"
 FIRST = """
 CREATE TABLE agentbreeder_schema (version int NOT NULL);

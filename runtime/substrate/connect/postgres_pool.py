@@ -30,6 +30,7 @@ class PostgresPool:
         self._pool: Any = None
         self._transient: tuple[type[BaseException], ...] = ()
         self._lost_statement: tuple[type[BaseException], ...] = ()
+        self._answered: tuple[type[BaseException], ...] = ()
         self._making = asyncio.Lock()
 
     async def connect(self) -> None:
@@ -62,8 +63,7 @@ class PostgresPool:
 
     async def _borrow(self, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
         try:
-            async with self._pool.acquire() as connection:
-                return await call(connection, again)
+            return await self._on_one(call, again)
         except self._lost_statement:
             if not self._cached:
                 raise
@@ -71,8 +71,17 @@ class PostgresPool:
             self._cached = False
             old, self._pool = self._pool, await self._made()
             await old.close()
-            async with self._pool.acquire() as connection:
+            return await self._on_one(call, again)
+
+    async def _on_one(self, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
+        async with self._pool.acquire() as connection:
+            try:
                 return await call(connection, again)
+            except self._answered:
+                raise  # the server refused, and the connection is as good as before
+            except BaseException:
+                connection.terminate()  # broken, or left in the middle of something by a timeout or a cancellation
+                raise
 
     async def _made(self) -> Any:
         try:
@@ -82,13 +91,20 @@ class PostgresPool:
             raise driver_missing(missing.name, "postgres") from missing
         self._transient = (
             *(e.PostgresConnectionError, e.InterfaceError, e.CannotConnectNowError, e.AdminShutdownError),
-            *(e.CrashShutdownError, e.TooManyConnectionsError, OSError, asyncio.TimeoutError),
+            *(e.CrashShutdownError, e.TooManyConnectionsError, e.InternalClientError, OSError, asyncio.TimeoutError),
         )
+        self._answered = (e.PostgresError,)
         self._lost_statement = (e.InvalidSQLStatementNameError, e.DuplicatePreparedStatementError)
         options = self._options(self._url)
 
         async def made(again: bool) -> Any:
-            return await asyncpg.create_pool(**options)
+            pool = await asyncpg.create_pool(**options)
+            try:
+                await pool.fetchval("SELECT 1")
+            except BaseException:
+                pool.terminate()
+                raise
+            return pool
 
         try:
             return await persistently(made, self._transient)
@@ -100,7 +116,7 @@ class PostgresPool:
     def _options(self, url: AsyncpgUrl) -> dict[str, Any]:
         return {
             "dsn": url.dsn,
-            "min_size": 1,
+            "min_size": 0,
             "max_size": int(os.environ.get("AGENTBREEDER_POOL_SIZE", self._size)),
             "timeout": url.connect_timeout_s,
             "command_timeout": url.command_timeout_s,
