@@ -12,12 +12,12 @@ class RedisServer:
     """A server with an empty data set that lives as long as this object. `start` after `kill` finds what was saved:
     every write is in its append-only file before it is acknowledged.
 
-    With `password`, the default user needs it.
+    With `password`, the default user needs it. With `sentinel`, the lines of its configuration, it is a Sentinel.
     """
 
-    def __init__(self, *, password: str = "", options: tuple[str, ...] = ()) -> None:
+    def __init__(self, *, password: str = "", options: tuple[str, ...] = (), sentinel: str = "") -> None:
         self._process = ServerProcess("redis")
-        self._password, self._options = password, options
+        self._password, self._options, self._sentinel = password, options, sentinel
 
     def __enter__(self) -> RedisServer:
         self.start()
@@ -35,6 +35,11 @@ class RedisServer:
         return self._process.pid
 
     @property
+    def folder(self) -> Path:
+        """Where its data and its Unix socket, `redis.sock`, are."""
+        return self._process.folder
+
+    @property
     def url(self) -> str:
         """`redis://127.0.0.1:PORT/0`, with the password when there is one."""
         credentials = f":{self._password}@" if self._password else ""
@@ -42,9 +47,15 @@ class RedisServer:
 
     def start(self) -> None:
         """Blocks some 50 ms. Raises `MissingExtra` without the package, `ConfigError` when it does not start."""
+        if self._sentinel:
+            config = self.folder / "sentinel.conf"
+            config.write_text(f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n{self._sentinel}")
+            self._process.start([executable(), config, "--sentinel"], lambda: answers(self.port))
+            return
         command = [
             executable(),
             *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._process.folder)),
+            *("--unixsocket", str(self.folder / "redis.sock")),
             *("--save", "", "--appendonly", "yes", "--appendfsync", "always", "--daemonize", "no"),
             *(("--requirepass", self._password) if self._password else ()),
             *self._options,
