@@ -86,6 +86,8 @@ def _look(kind: Kind, resource: Resource, owner: Owner, shared: Shared) -> Resou
 
 
 def _judge(resource: Resource, found: Found | None, owner: Owner, drift: str) -> ResourceStatus:
+    if found is None and resource.phase == "intent":
+        return ResourceStatus(resource=resource, seen="unknown", note="asked for, and not seen in the cloud")
     if found is None:
         return ResourceStatus(resource=resource, seen="missing", note="not in the cloud")
     if found.state != "present":

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentbreeder_core.errors import AuthError, CloudError, ConfigError, PreflightFailed
-from agentbreeder_provisioners import environment, plan
+from agentbreeder_provisioners import environment, plan, status
 from agentbreeder_provisioners.azure.clients import AzureClients
 from agentbreeder_sandbox.azure.server import AzureSandbox
 from support.agents import SCENARIOS
@@ -148,6 +148,8 @@ def test_a_tenant_that_may_not_make_the_classic_cache_is_told_of_the_other_produ
     with pytest.raises(CloudError) as e:
         do_deploy(azure_sandbox, agent(CACHE))
     assert "azure_redis: managed" in e.value.hint
+    (one,) = status("support", project_dir=tmp_path, refresh=True, clock=azure_sandbox.clock)
+    assert [r.seen for r in one.resources] == ["unknown"], "asked for is not deleted by somebody"
     assert do_teardown(azure_sandbox, tmp_path).remaining == ()
     assert azure_sandbox.standing() == before
 
