@@ -100,7 +100,8 @@ class AzureClients:
 
         Raises `AuthError`, `QuotaError`, `CloudError`, or the engine's `NotFound`, `AlreadyExists`, `Busy`, `Transient`.
         """
-        name = str(getattr(method, "__name__", "call")).removeprefix("begin_")
+        whose = type(getattr(method, "__self__", None)).__name__.removesuffix("Operations")
+        name = f"{whose} {getattr(method, '__name__', 'call').removeprefix('begin_')}"
         return self._caller.call(lambda: self._translated(name, lambda: method(*args, **params)), retry=retry)
 
     def document(self, method: Callable[..., Any], /, *args: Any, **params: Any) -> dict[str, Any]:

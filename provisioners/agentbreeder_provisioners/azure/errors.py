@@ -188,7 +188,7 @@ def classify(what: str, refusal: Refusal, http_status: int) -> CloudError:
     which is a plain BadRequest (facts, section 2), and a server's name that is used already (section 6).
     """
     code = refusal.inner if refusal.inner in _BY_CODE else refusal.code
-    message = cut_queries(refusal.message)
+    message = " ".join(cut_queries(refusal.message).split())
     if code == "BadRequest" and _RETIREMENT in message:
         return CloudError(
             f"Azure {what}: {message[:_MAX_MESSAGE]}",
