@@ -1,4 +1,4 @@
-"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves]`."""
+"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves|turns]`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from makespan import makespan
 from resolve_speed import resolve_speed
 from saves import saves
 from startup import startup
+from turns import turns
 
-BENCHMARKS = {"startup": startup, "imports": imports, "resolve": resolve_speed, "makespan": makespan, "saves": saves}
+BENCHMARKS = {
+    "startup": startup,
+    "imports": imports,
+    "resolve": resolve_speed,
+    "makespan": makespan,
+    "saves": saves,
+    "turns": turns,
+}
 
 
 def main() -> None:
