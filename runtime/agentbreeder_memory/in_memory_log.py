@@ -42,6 +42,11 @@ class InMemoryLog:
         self._sessions.pop(session, None)
         await self.append(session, ids, messages)
 
+    async def pop(self, session: str) -> bytes | None:
+        """The last of the dict."""
+        kept = self._used(session)
+        return kept.popitem()[1] if kept else None
+
     async def clear(self, session: str) -> None:
         """Whole."""
         self._sessions.pop(session, None)

@@ -36,6 +36,11 @@ class SessionLog(Protocol):
         """In one step."""
         ...
 
+    async def pop(self, session: str) -> bytes | None:
+        """Take the newest away and return it; None when there is none. Not repeated after a lost answer, because a
+        second one would take another."""
+        ...
+
     async def clear(self, session: str) -> None:
         """Forget the session."""
         ...

@@ -130,6 +130,15 @@ class MemoryManager:
         await self._log.replace(self._namespace(session_id, user_id), ids, encoded)
         return ids
 
+    async def pop(self, session_id: str, *, user_id: str = "") -> Message | None:
+        """Take the newest message away and return it, None when there is none.
+
+        Raises `StoreUnavailable` also when only the answer was lost: a second try would take another message.
+        """
+        self._on_this_loop()
+        found = await self._log.pop(self._namespace(session_id, user_id))
+        return None if found is None else _messages(b"[" + found + b"]")[0]
+
     async def clear(self, session_id: str, *, user_id: str = "") -> None:
         """Forget the conversation."""
         self._on_this_loop()

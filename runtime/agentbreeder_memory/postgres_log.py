@@ -64,6 +64,18 @@ class PostgresLog:
         """One call."""
         await self._turn(session, ids, messages, -1, renew=True)
 
+    async def pop(self, session: str) -> bytes | None:
+        """One call."""
+
+        async def take(connection: Any, again: bool) -> str | None:
+            if again:
+                raise StoreUnavailable("the answer was lost, and the newest message may be gone or not")
+            found: str | None = await connection.fetchval(sql.POP, session)
+            return found
+
+        message = await self._pool.persistently(take)
+        return None if message is None else message.encode()
+
     async def clear(self, session: str) -> None:
         """The session's row, and its messages with it."""
         await self._pool.run(lambda connection: connection.execute(sql.CLEAR, session))

@@ -98,10 +98,27 @@ BEGIN
         WHERE m.session = one.id AND m.seq >= CASE WHEN answer = 0 THEN 0 ELSE one.seq - answer END
     );
 END $$;
+
+CREATE FUNCTION agentbreeder_pop(the_namespace text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    one record;
+    newest record;
+BEGIN
+    SELECT s.id INTO one FROM agentbreeder_sessions s
+    WHERE s.namespace = the_namespace AND (s.expires_at IS NULL OR s.expires_at > now()) FOR UPDATE;
+    IF NOT FOUND THEN RETURN NULL; END IF;
+    DELETE FROM agentbreeder_messages m WHERE m.session = one.id
+        AND m.seq = (SELECT max(x.seq) FROM agentbreeder_messages x WHERE x.session = one.id)
+    RETURNING m.seq, m.payload INTO newest;
+    IF NOT FOUND THEN RETURN NULL; END IF;
+    UPDATE agentbreeder_sessions SET next_seq = newest.seq WHERE id = one.id;
+    RETURN newest.payload;
+END $$;
 """
 MIGRATIONS = (FIRST,)
 """In order; the n-th makes version n."""
 TURN = "SELECT agentbreeder_turn($1, $2, $3, $4, $5, $6, $7)"
+POP = "SELECT agentbreeder_pop($1)"
 CLEAR = "DELETE FROM agentbreeder_sessions WHERE namespace = $1"
 EXPIRED = """
 DELETE FROM agentbreeder_sessions WHERE id IN (

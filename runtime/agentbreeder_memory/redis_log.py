@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from substrate.connect.errors import StoreUnavailable
 from substrate.connect.redis_calls import RedisCalls, Script
 
 # ARGV: ttl, window (0: all), limit of the answer (-1: none, 0: all), replace, then ids and messages in turn. The answer
@@ -34,6 +35,12 @@ if ttl > 0 then
 end
 if limit < 0 then return '' end
 return '[' .. table.concat(redis.call('LRANGE', log, -limit, -1), ',') .. ']'
+""")
+_POP = Script("""
+local message = redis.call('RPOP', KEYS[1])
+if not message then return false end
+redis.call('HDEL', KEYS[3], redis.call('RPOP', KEYS[2]))
+return message
 """)
 _MOST = 2000  # messages of one call: what Lua can take
 
@@ -69,6 +76,17 @@ class RedisLog:
     async def replace(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
         """One call."""
         await self._turn(session, _pairs(ids, messages), -1, replace=1)
+
+    async def pop(self, session: str) -> bytes | None:
+        """One call."""
+
+        async def take(again: bool) -> bytes | None:
+            if again:
+                raise StoreUnavailable("the answer was lost, and the newest message may be gone or not")
+            found: bytes | None = await self._redis.once(_POP, _keys(session))
+            return found
+
+        return await self._redis.persistently(take)
 
     async def clear(self, session: str) -> None:
         """DEL."""

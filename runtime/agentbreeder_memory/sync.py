@@ -61,6 +61,10 @@ class SyncMemoryManager:
         """See `MemoryManager.replace`."""
         return self._run(self._manager.replace(session_id, messages, user_id=user_id))
 
+    def pop(self, session_id: str, *, user_id: str = "") -> Message | None:
+        """See `MemoryManager.pop`."""
+        return self._run(self._manager.pop(session_id, user_id=user_id))
+
     def clear(self, session_id: str, *, user_id: str = "") -> None:
         """See `MemoryManager.clear`."""
         self._run(self._manager.clear(session_id, user_id=user_id))

@@ -193,6 +193,16 @@ async def test_what_outlived_its_ttl_is_not_read_any_more_and_deleted_in_the_bac
         await connection.close()
 
 
+async def test_pop_takes_the_newest_away_and_its_number_is_used_again(manager: MemoryManager) -> None:
+    assert await manager.pop("s") is None
+    await manager.append("s", [said(1, id="a"), said(2, id="b"), said(3)])
+    assert (await manager.pop("s") or {})["content"] == "message 3"
+    assert (await manager.pop("s") or {})["id"] == "b"
+    await manager.append("s", [said(2, id="b"), said(4)])
+    assert contents(await manager.load("s", 2)) == ["message 2", "message 4"]
+    assert contents(await manager.load("s")) == ["message 1", "message 2", "message 4"]
+
+
 async def test_health_says_whether_the_store_answers(manager: MemoryManager) -> None:
     health = await manager.health()
     assert (health.ok, health.detail, health.backend) == (True, "", manager.settings.backend)
