@@ -25,7 +25,7 @@ demo: $(READY) ## deploy, crash, resume and tear down against local stand-ins fo
 test: $(READY) ## the whole test suite (two processes)
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-matrix: $(READY) ## every fault at every call and save in every scenario (about seven minutes), printing the points
+matrix: $(READY) ## every fault at every call and save in every scenario on three clouds (some twenty minutes), printing the points
 	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/clouds/test_kill_matrix.py
 
 check: $(READY) ## lint, format, types, layers, file and function lengths, generated docs
