@@ -7,6 +7,7 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -71,10 +72,14 @@ class ServerProcess:
             time.sleep(_POLL_S)
 
     def kill(self) -> None:
-        """As a crash does it: nothing is written any more."""
+        """As a crash does it: nothing is written any more, by it or by the processes that it started."""
         if self._process is not None:
+            helpers = _children_of(self._process.pid)
             self._process.kill()
             self._process.wait()
+            for helper in helpers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(helper, signal.SIGKILL)
 
     def stop(self) -> None:
         """Ask it to end, insist after ten seconds."""
@@ -93,6 +98,17 @@ class ServerProcess:
 
     def _log(self) -> Path:
         return self.folder / "server.log"
+
+
+def _children_of(pid: int) -> list[int]:
+    """Process ids, where the system shows them in /proc; elsewhere they end by themselves, a moment later."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = entry.read_text(errors="replace").rpartition(")")[2].split()
+            if int(fields[1]) == pid:
+                found.append(int(entry.parent.name))
+    return found
 
 
 def free_port() -> int:
