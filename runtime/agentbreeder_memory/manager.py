@@ -198,7 +198,7 @@ def _log_of(settings: MemorySettings) -> SessionLog:
     if settings.backend == "redis":
         from .redis_log import RedisLog
 
-        return RedisLog(settings.url, **kept)
+        return RedisLog(settings.url, ca_pem=settings.redis_ca_pem, window=settings.max_messages, ttl_s=settings.ttl_s)
     if settings.backend == "postgresql":
         from .postgres_log import PostgresLog
 

@@ -48,8 +48,8 @@ _MOST = 2000  # messages of one call: what Lua can take
 class RedisLog:
     """See `SessionLog`. `window` 0 keeps all; `ttl_s` 0 keeps for ever."""
 
-    def __init__(self, url: str, *, window: int, ttl_s: int) -> None:
-        self._redis = RedisCalls(url)
+    def __init__(self, url: str, *, window: int, ttl_s: int, ca_pem: str = "") -> None:
+        self._redis = RedisCalls(url, ca_pem=ca_pem)
         self._window, self._ttl_s = window, ttl_s
 
     async def connect(self) -> None:

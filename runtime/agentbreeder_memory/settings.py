@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,11 +34,13 @@ class MemorySettings:
     namespace_pattern: str = DEFAULT_PATTERN
     team: str = ""
     on_outage: OnOutage = "raise"
+    redis_ca_pem: str = field(default="", repr=False)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> MemorySettings:
         """From `MEMORY_BACKEND`, `REDIS_URL` or `DATABASE_URL`, `MEMORY_TTL_SECONDS`, `AGENT_NAME`, and where given
-        `AGENT_TEAM`, `MEMORY_TYPE`, `MEMORY_MAX_MESSAGES`, `MEMORY_NAMESPACE_PATTERN`, `MEMORY_ON_OUTAGE`.
+        `AGENT_TEAM`, `MEMORY_TYPE`, `MEMORY_MAX_MESSAGES`, `MEMORY_NAMESPACE_PATTERN`, `MEMORY_ON_OUTAGE`,
+        `REDIS_CA_PEM_BASE64`.
 
         Raises `StoreMisconfigured`: nothing is guessed, because a guess loses the agent's memory at its next start.
         """
@@ -56,6 +59,7 @@ class MemorySettings:
             namespace_pattern=checked_pattern(environ.get("MEMORY_NAMESPACE_PATTERN", DEFAULT_PATTERN)),
             team=environ.get("AGENT_TEAM", ""),
             on_outage=cast("OnOutage", _one_of(environ, "MEMORY_ON_OUTAGE", ("raise", "continue"), "raise")),
+            redis_ca_pem=_ca_pem(environ) if backend == "redis" else "",
         )
 
 
@@ -74,6 +78,17 @@ def _number(environ: Mapping[str, str], name: str, default: int, least: int, mos
     if not re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) or not least <= int(text) <= most:
         raise StoreMisconfigured(f"{name} is {text[:40]!r}; it must be a whole number from {least} to {most}")
     return int(text)
+
+
+def _ca_pem(environ: Mapping[str, str]) -> str:
+    text = environ.get("REDIS_CA_PEM_BASE64", "").strip()
+    try:
+        found = base64.b64decode(text, validate=True).decode("ascii")
+    except ValueError:
+        found = "?"
+    if found and "BEGIN CERTIFICATE" not in found:
+        raise StoreMisconfigured("REDIS_CA_PEM_BASE64 is not a certificate in PEM, encoded in base64")
+    return found
 
 
 def _agent(environ: Mapping[str, str], backend: str) -> str:

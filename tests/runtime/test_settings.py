@@ -38,6 +38,8 @@ def test_what_deploy_injects_is_taken() -> None:
         ({**REDIS, "MEMORY_NAMESPACE_PATTERN": "{agent_id}:{password}"}, "must hold placeholders"),
         ({**REDIS, "MEMORY_NAMESPACE_PATTERN": "fixed"}, "must hold placeholders"),
         ({**REDIS, "MEMORY_ON_OUTAGE": "ignore"}, "MEMORY_ON_OUTAGE"),
+        ({**REDIS, "REDIS_CA_PEM_BASE64": "nonsense"}, "REDIS_CA_PEM_BASE64"),
+        ({**REDIS, "REDIS_CA_PEM_BASE64": "aGVsbG8="}, "REDIS_CA_PEM_BASE64"),
     ],
 )
 def test_what_is_missing_or_contradictory_is_told_in_one_line(environ: dict[str, str], said: str) -> None:

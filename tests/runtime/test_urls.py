@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from agentbreeder_memory import MemoryManager, MemorySettings
 from agentbreeder_sandbox.servers.postgres import PostgresServer
 from agentbreeder_sandbox.servers.redis import RedisServer
+from agentbreeder_sandbox.servers.tls import TlsFront, self_signed
 from substrate.capabilities.history import DurableHistoryProvider, RedisHistoryProvider
 from substrate.capabilities.memory import RedisSessionStore
-from substrate.connect.errors import StoreMisconfigured
+from substrate.connect.errors import StoreMisconfigured, StoreUnavailable
 from substrate.connect.postgres_url import asyncpg_url
 from substrate.connect.redis_client import open_redis
 from substrate.kernel.storage.history import session_key
@@ -156,3 +158,34 @@ async def test_sentinel_leads_to_the_master() -> None:
             async with MemoryManager(MemorySettings(backend="redis", agent="a", url=url)) as manager:
                 await manager.append("s", {"role": "user"})
                 assert len(await manager.load("s")) == 1
+
+
+async def test_a_redis_that_signs_for_itself_is_trusted_by_its_own_authority_and_by_no_other(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path)
+    with RedisServer() as server, TlsFront(server.port, certificate=certificate, key=key) as front:
+        chosen = {"backend": "redis", "agent": "a", "url": f"rediss://127.0.0.1:{front.port}"}
+        ours = MemorySettings(**chosen, redis_ca_pem=certificate.read_text())  # type: ignore[arg-type]
+        async with MemoryManager(ours) as manager:
+            await manager.append("s", {"role": "user"})
+            assert len(await manager.load("s")) == 1
+        with pytest.raises(StoreUnavailable):
+            await MemoryManager(MemorySettings(**chosen)).connect()  # type: ignore[arg-type]
+
+
+async def test_postgresql_over_tls_opens_with_sslmode_require_and_refuses_an_unknown_authority(
+    database_url: str, tmp_path: Path, unique: str
+) -> None:
+    certificate, key = self_signed(tmp_path, "127.0.0.1")
+    who, where = split(database_url)
+    port = int(where.partition(":")[2].partition("/")[0])
+    with TlsFront(port, certificate=certificate, key=key, postgres=True) as front:
+        base = f"postgresql://{who}@127.0.0.1:{front.port}/postgres"
+        for query in ("sslmode=require", f"sslmode=verify-full&sslrootcert={certificate}"):
+            settings = MemorySettings(backend="postgresql", agent=unique, url=f"{base}?{query}")
+            async with MemoryManager(settings) as manager:
+                await manager.append("s", {"role": "user"})
+            async with DurableHistoryProvider(database_url=f"{base}?{query}") as provider:
+                await provider.count(session_key("a", "b", unique))
+        unknown = MemorySettings(backend="postgresql", agent=unique, url=f"{base}?sslmode=verify-full")
+        with pytest.raises(StoreUnavailable):
+            await MemoryManager(unknown).connect()

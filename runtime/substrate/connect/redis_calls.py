@@ -24,8 +24,8 @@ class Script:
 class RedisCalls:
     """One client per process and URL, made at the first call. Bound to the event loop that is running then."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, *, ca_pem: str = "") -> None:
+        self._url, self._ca_pem = url, ca_pem
         self._client: Any = None
         self._transient: tuple[type[BaseException], ...] = ()
         self._no_script: type[BaseException] = Exception
@@ -35,7 +35,7 @@ class RedisCalls:
         """Make the client and see that the server answers. Raises `StoreUnavailable`, `StoreMisconfigured`,
         `DriverMissing`."""
         if self._client is None:
-            client = open_redis(self._url)
+            client = open_redis(self._url, ca_pem=self._ca_pem)
             from redis import exceptions as e
 
             self._transient = (e.ConnectionError, e.TimeoutError, e.BusyLoadingError, e.ReadOnlyError)

@@ -37,8 +37,11 @@ def parse_redis(url: str) -> BackendUrl:
     return parsed
 
 
-def open_redis(url: str) -> Any:
+def open_redis(url: str, *, ca_pem: str = "") -> Any:
     """A `redis.asyncio` client; makes no connection yet, and one per process is enough.
+
+    `ca_pem` are the authorities of a server that signs for itself (Memorystore with TLS). They belong to this server
+    alone, so its certificate is not compared with its name, which such servers do not put there.
 
     Connections are made again by themselves (three tries each); commands are not repeated: whoever sends one knows
     whether that is safe. A command blocks at most 10 s. Raises `StoreMisconfigured`, `DriverMissing`.
@@ -51,6 +54,8 @@ def open_redis(url: str) -> Any:
     except ImportError as e:
         raise driver_missing(e.name, "redis") from e
     options = _options(parsed)
+    if ca_pem and parsed.tls:
+        options.update(ssl_ca_data=ca_pem, ssl_check_hostname=False)
     cluster = options.pop("cluster", False)
     if parsed.username:
         options["username"] = parsed.username

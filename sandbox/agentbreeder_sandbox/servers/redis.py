@@ -58,7 +58,7 @@ class RedisServer:
             *("--unixsocket", str(self.folder / "redis.sock")),
             *("--save", "", "--appendonly", "yes", "--appendfsync", "always", "--daemonize", "no"),
             *(("--requirepass", self._password) if self._password else ()),
-            *self._options,
+            *(o.replace("{port}", str(self.port)) for o in self._options),
         ]
         self._process.start(command, lambda: answers(self.port))
 
