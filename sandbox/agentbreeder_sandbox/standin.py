@@ -6,11 +6,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentbreeder_core.clock import Clock
 
 from .calls import ApiCall, Hook
+
+if TYPE_CHECKING:
+    from .servers.plane import DataPlane
 
 Inventory = dict[str, list[str]]
 
@@ -42,6 +45,11 @@ class Sandbox(Protocol):
 
     def on_call(self, hook: Hook | None) -> None:
         """Ask `hook` before each call whether something goes wrong with it; None takes it away."""
+        ...
+
+    def attach(self, plane: DataPlane) -> None:
+        """From now on the stores that come up have a real server behind their address (those with TLS on Google Cloud and
+        AWS excepted)."""
         ...
 
     def hide_tags(self, seconds: float) -> None:

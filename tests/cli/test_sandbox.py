@@ -59,7 +59,9 @@ def test_a_taken_port_is_an_error_of_ours(run: Run) -> None:
 @pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
 def test_the_demo_holds_all_it_promises(run_process: Run, tmp_path: Path, cloud: str) -> None:
     outcome = run_process("demo", "--cloud", cloud, "--json", env={"TMPDIR": str(tmp_path)})
-    assert outcome.code == 0, outcome.text
+    assert "checks" in outcome.document, outcome.text
+    assert [what for what, held in outcome.document["checks"].items() if not held] == []
+    assert outcome.code == 0
     assert outcome.document["ok"] is True
     assert len(outcome.document["checks"]) >= 12
     assert all(json.loads(line)["event"] for line in outcome.err.splitlines())

@@ -67,6 +67,8 @@ def command(mode: Mode, cloud: str, keep: bool) -> None:
 
 def _play(mode: Mode, folder: Path, scene: Scene) -> dict[str, bool]:
     """One cloud's story; its expectations and whether they held."""
+    from agentbreeder_sandbox.servers.plane import DataPlane
+
     from ..demo.chapters import play
     from ..demo.stage import Stage
     from ..in_sandbox import running
@@ -76,7 +78,8 @@ def _play(mode: Mode, folder: Path, scene: Scene) -> dict[str, bool]:
     own.mkdir()
     if not mode.json:
         view.title(scene.title)
-    with running(scene.cloud, speed=SPEED, region=scene.region) as sandbox:
-        stage = Stage(mode=mode, folder=own, sandbox=sandbox, scene=scene)
+    with DataPlane() as plane, running(scene.cloud, speed=SPEED, region=scene.region) as sandbox:
+        sandbox.attach(plane)
+        stage = Stage(mode=mode, folder=own, sandbox=sandbox, scene=scene, plane=plane)
         play(stage)
     return stage.checks

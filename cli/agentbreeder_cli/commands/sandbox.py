@@ -30,7 +30,8 @@ def command(mode: Mode, cloud: str, port: int) -> None:
     """Run a stand-in for a cloud on this machine.
 
     It speaks the real wire protocol on 127.0.0.1, has a ready network, and prints the export lines that point deploy and
-    teardown to it from another terminal. Stores take some seconds to be made. Runs until Ctrl-C.
+    teardown to it from another terminal. Stores take some seconds to be made, and real servers answer at their addresses
+    (on Linux). Runs until Ctrl-C.
 
     \b
     Example:
@@ -38,13 +39,15 @@ def command(mode: Mode, cloud: str, port: int) -> None:
       . ./sandbox.env && agentbreeder deploy agents/support-bot --yes
     """
     from agentbreeder_core.clock import SystemClock
+    from agentbreeder_sandbox.servers.plane import DataPlane
     from agentbreeder_sandbox.standin import STAND_INS, sandbox_of
 
     from ..views.sandbox import show_exports, show_exports_json
 
     _refuse_taken(port)
     clock = SystemClock()
-    with sandbox_of(cloud, clock, fast=True, port=port) as sandbox:
+    with DataPlane() as plane, sandbox_of(cloud, clock, fast=True, port=port) as sandbox:
+        sandbox.attach(plane)
         try:
             show = show_exports_json if mode.json else show_exports
             show(STAND_INS[cloud].title, sandbox.env())

@@ -25,6 +25,7 @@ def play(stage: Stage) -> None:
     _no_changes(stage)
     _crash(stage)
     _repair(stage)
+    _talk(stage)
     _teardown(stage, before)
 
 
@@ -127,6 +128,20 @@ def _repair(stage: Stage) -> None:
         out.data("")
     stage.expect("still exactly one Redis", len(stage.inventory()[stage.scene.stores]) == 1)
     stage.expect("and the agent has its URL", "REDIS_URL" in {**done.env, **done.secret_env})
+
+
+def _talk(stage: Stage) -> None:
+    stage.chapter(
+        "Talk to the agents, and kill them",
+        "Behind the stores are a real PostgreSQL and a real Redis. Each agent runs in a process of its own with what deploy "
+        "recorded, its secret read from the vault by reference.",
+    )
+    for agent, store in (("support-bot", "PostgreSQL"), ("router-bot", "Redis")):
+        stage.say_to(agent, "My order is 4711", kill=True)
+        stage.say("(killed)\n")
+        answer = " ".join(stage.say_to(agent, "What was my order?"))
+        stage.say("")
+        stage.expect(f"the agent on {store} remembers what was said before it was killed", "My order is 4711" in answer)
 
 
 def _teardown(stage: Stage, before: dict[str, list[str]]) -> None:

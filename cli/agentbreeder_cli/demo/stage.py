@@ -12,6 +12,7 @@ from ..views import demo as view
 
 if TYPE_CHECKING:
     from agentbreeder_provisioners import Deployment, Teardown
+    from agentbreeder_sandbox.servers.plane import DataPlane
     from agentbreeder_sandbox.standin import Sandbox
 
     from .scenes import Scene
@@ -25,6 +26,7 @@ class Stage:
     folder: Path
     sandbox: Sandbox
     scene: Scene
+    plane: DataPlane
     checks: dict[str, bool] = field(default_factory=dict)
     chapters: int = 0
 
@@ -84,6 +86,16 @@ class Stage:
                 clock=self.sandbox.clock,
                 network_env=self.sandbox.network_env(),
             )
+
+    def say_to(self, agent: str, text: str, *, kill: bool = False) -> list[str]:
+        """Say something to the agent in a process of its own, and show what it answered."""
+        from .conversation import say
+
+        self.command(f'agentbreeder run {agent} -- python -m agentbreeder_cli.demo.talk "{text}"')
+        lines = say(agent, self.folder / agent, text, self.plane, kill=kill)
+        for line in lines:
+            self.say(line)
+        return lines
 
     def teardown(self, agent: str) -> Teardown:
         """Tear one down, with progress."""

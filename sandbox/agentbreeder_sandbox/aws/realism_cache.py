@@ -50,7 +50,7 @@ def _install_life_cycle(world: World, patches: Patches) -> None:
             kw["replicas_per_node_group"] = kw["num_cache_clusters"] - 1  # moto counts only these
         group = create(self, **kw)
         group.status = "creating"
-        _give_addresses(group, self.region_name)
+        _give_addresses(group, self.region_name, world)
         group.node_groups_when_ready, group.node_groups = group.node_groups, []
         then = world.fail_next.pop("elasticache", "available")
         world.begin("elasticache", self.region_name, name, (world.durations.cache_create_s, then))
@@ -73,7 +73,7 @@ def _install_life_cycle(world: World, patches: Patches) -> None:
     delete = patches.replace(ElastiCacheBackend, "delete_replication_group", delete_replication_group)
 
 
-def _give_addresses(group: Any, region: str) -> None:
+def _give_addresses(group: Any, region: str, world: World) -> None:
     """Endpoints in AWS's form, which tells whether the group speaks TLS. Groups in cluster mode keep moto's."""
     name, port, zone = group.replication_group_id, group.port, f"{short_region(region)}.cache.amazonaws.com"
     if group.cluster_mode == "enabled":
@@ -81,6 +81,10 @@ def _give_addresses(group: Any, region: str) -> None:
     if group.transit_encryption_enabled:
         domain = f"{name}.{_ACCOUNT_PART}.{zone}"
         primary, reader, member = f"master.{domain}", f"replica.{domain}", "{}." + domain
+    elif world.plane is not None:
+        # Real ones are named; what they lead to is one server here, so every name is its address.
+        primary, port = world.plane.redis(f"{name} {world.clock.now()}", port)
+        reader = member = primary
     else:
         primary = f"{name}.{_ACCOUNT_PART}.ng.0001.{zone}"
         reader = f"{name}-ro.{_ACCOUNT_PART}.ng.0001.{zone}"

@@ -87,6 +87,7 @@ def _install_create(world: World, patches: Patches) -> None:
             instance.engine_version = minor_of(kw.get("engine_version"))
         instance.engine_lifecycle_support = kw.get("engine_lifecycle_support") or LIFECYCLE
         instance.dbi_resource_id = f"db-{uuid4().hex[:26].upper()}"  # moto's is one constant for all
+        instance.given_password = kw.get("master_user_password") or ""  # moto does not give its own back
         instance.status = "creating"
         failed = world.fail_next.pop("rds", "")
         stages = [(seconds, failed)] if failed else [(seconds * _BACKING_UP, "backing-up"), (seconds, "available")]
@@ -96,7 +97,16 @@ def _install_create(world: World, patches: Patches) -> None:
 
     def endpoint(self: Any) -> Any:
         # An instance that never came up never gets an address.
-        return None if self.status in ("creating", "failed", "incompatible-network") else address(self)
+        if self.status in ("creating", "failed", "incompatible-network"):
+            return None
+        found = address(self)
+        if world.plane is None or self.engine != "postgres":
+            return found
+        key = self.dbi_resource_id
+        host, port = world.plane.postgres(key)
+        world.plane.role(key, self.master_username, self.given_password)
+        world.plane.database(key, self.db_name or "postgres")
+        return {**found, "Address": host, "Port": port}
 
     create = patches.replace(RDSBackend, "create_db_instance", create_db_instance)
     address = vars(DBInstance)["endpoint"].fget

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentbreeder_core.clock import Clock, SystemClock
 from agentbreeder_core.errors import MissingExtra
@@ -18,6 +18,9 @@ from . import realism_cache, realism_groups, realism_rds, realism_secrets
 from .http import Front
 from .inventory import SCHEDULED, Inventory, take
 from .world import ACCOUNT, Durations, Patches, World
+
+if TYPE_CHECKING:
+    from ..servers.plane import DataPlane
 
 _FINISH = {"rds": realism_rds.finish, "elasticache": realism_cache.finish, "secretsmanager": realism_secrets.finish}
 _PROFILES = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
@@ -133,6 +136,10 @@ class AwsSandbox:
         The hook runs in the server's threads, for several calls at a time.
         """
         self._serving().on_call = hook
+
+    def attach(self, plane: DataPlane) -> None:
+        """From now on the stores that come up have a real server behind their address."""
+        self.world.plane = plane
 
     def hide_tags(self, seconds: float) -> None:
         """For so long no answer shows any tags: AWS is eventually consistent about them."""

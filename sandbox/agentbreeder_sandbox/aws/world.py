@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentbreeder_core.clock import Clock
+
+if TYPE_CHECKING:
+    from ..servers.plane import DataPlane
 
 ACCOUNT = "123456789012"  # moto's own
 
@@ -78,6 +81,7 @@ class World:
     born: dict[Key, datetime] = field(default_factory=dict)
     lingering: list[tuple[datetime, frozenset[str]]] = field(default_factory=list)
     fail_next: dict[str, str] = field(default_factory=dict)
+    plane: DataPlane | None = None
 
     def clear(self) -> None:
         """Forget everything; moto's own state is reset apart."""

@@ -32,7 +32,8 @@ def _put_database(world: World, call: Call) -> Answer:
         raise conflict("default", "Creating")
     database = Resource(id=call.id, document=_new_database(call, given), born=world.now())
     name = cluster.name
-    database.hidden.update(primary=key_of(name, "1", world.uuid()), secondary=key_of(name, "2", world.uuid()))
+    primary = cluster.hidden.get("primary") or key_of(name, "1", world.uuid())
+    database.hidden.update(primary=primary, secondary=key_of(name, "2", world.uuid()))
     world.put(database)
     return creating(world, call, database, world.durations.amr_db_s, how)
 

@@ -16,12 +16,14 @@ from .wire import (
     Refused,
     Route,
     get_resource,
+    key_of,
     lister,
     location_of,
     must_find,
 )
 from .world import Resource, World
 
+PORT = 10000
 KIND = "Microsoft.Cache/redisEnterprise"
 _NAME = re.compile(r"(?!.*--)[A-Za-z0-9]([A-Za-z0-9-]{1,58}[A-Za-z0-9])")
 SKU = re.compile(r"(Balanced_B|MemoryOptimized_M|ComputeOptimized_X|FlashOptimized_A)(\d+)")
@@ -110,6 +112,12 @@ def creating(world: World, call: Call, resource: Resource, seconds: float, how: 
     def up() -> None:
         if properties["resourceState"] == "Creating":
             properties["resourceState"] = "Running"
+        if world.plane is not None and "hostName" in properties:
+            # The server behind it needs its key at once; the database, which comes later, gives it out.
+            key = resource.hidden.setdefault("primary", key_of(resource.name, "1", world.uuid()))
+            properties["hostName"] = world.plane.redis(f"{resource.id} {resource.born}", PORT, password=key, tls=True)[
+                0
+            ]
 
     def broken() -> None:
         properties.update(provisioningState="Failed", resourceState="CreateFailed")

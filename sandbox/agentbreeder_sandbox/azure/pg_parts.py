@@ -87,6 +87,8 @@ def _put_database(world: World, call: Call) -> Answer:
             "type": f"{KIND}/databases",
         }
         world.put(Resource(id=call.id, document=document, born=world.now()))
+        if world.plane is not None:
+            world.plane.database(server.id, name)
 
     kind, location = "UpsertServerDatabaseManagementOperation", _place(server)
     return postgres_answer(world, start(world, kind, location, seconds, made, result=call.id), call)

@@ -76,6 +76,10 @@ def _ending(world: World, server: Resource, how: str) -> Callable[[], None]:
 
     def ready() -> None:
         server.properties["state"] = "Ready"
+        if world.plane is not None:
+            host, _ = world.plane.postgres(server.id)
+            world.plane.role(server.id, server.properties["administratorLogin"], server.hidden["password"])
+            server.properties["fullyQualifiedDomainName"] = host
         backup = server.properties["backup"]
         backup["earliestRestoreDate"] = world.now().isoformat()
         for name in BUILT_IN_DATABASES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 from types import TracebackType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentbreeder_core.clock import Clock, SystemClock
 
@@ -17,6 +17,9 @@ from .network import make_vnet
 from .service import AzureService
 from .subscriptions import make_group
 from .world import CALLER, GROUP, SUBSCRIPTION, TENANT, USER_VAULT, VNET, Durations, Resource, World, group_id
+
+if TYPE_CHECKING:
+    from ..servers.plane import DataPlane
 
 ENDPOINT = "AGENTBREEDER_AZURE_ENDPOINT"
 How = Literal["async-failed", "create-failed", "server-is-busy"]
@@ -91,6 +94,10 @@ class AzureSandbox:
         and inner one, as in "Forbidden/ForbiddenByRbac".
         """
         self._front.on_call = hook
+
+    def attach(self, plane: DataPlane) -> None:
+        """From now on the stores that come up have a real server behind their address."""
+        self.world.plane = plane
 
     def hide_tags(self, seconds: float) -> None:
         """For so long no answer shows any tags."""

@@ -7,9 +7,12 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentbreeder_core.clock import Clock
+
+if TYPE_CHECKING:
+    from ..servers.plane import DataPlane
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
 TENANT = "00000000-0000-0000-0000-000000000002"
@@ -163,6 +166,7 @@ class World:
     durations: Durations
     region: str
     switches: Switches = field(default_factory=Switches)
+    plane: DataPlane | None = None
     providers: dict[str, str] = field(default_factory=lambda: dict.fromkeys(PROVIDERS, "Registered"))
     groups: dict[str, dict[str, Any]] = field(default_factory=dict)
     operations: dict[str, Operation] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from .certificates import make_authority
 from .errors import plain
 from .network import Networks, full_name
 from .paging import page
-from .redis_model import EMPTY, Instance, Operation, operation_name
+from .redis_model import EMPTY, PLAIN_PORT, Instance, Operation, operation_name
 from .redis_rules import argument, busy, check_instance, check_name, check_region, default_network, precondition
 from .routing import Call, Route, route
 from .world import NUMBER, PROJECT, World
@@ -178,6 +178,8 @@ class RedisApi:
                 del self.instances[name]
                 return {}
             instance.state, instance.up = "READY", True
+            if self._world.plane is not None and not instance.tls:
+                instance.first_host = self._world.plane.redis(f"{name} {instance.created}", PLAIN_PORT)[0]
             if instance.tls:
                 instance.authority = make_authority(name, "Google Cloud Memorystore Redis Server CA", instance.created)
             return instance.as_response()

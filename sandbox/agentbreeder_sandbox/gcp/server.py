@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from agentbreeder_core.clock import Clock, SystemClock
 
@@ -17,6 +18,9 @@ from . import discovery, redis, sql
 from .inventory import RESERVED, Contents
 from .service import GoogleCloud
 from .world import NUMBER, PROJECT, REGION, Durations, World
+
+if TYPE_CHECKING:
+    from ..servers.plane import DataPlane
 
 OVERRIDDEN = ("SQL", "REDIS", "SECRETMANAGER", "SERVICENETWORKING", "COMPUTE", "CLOUDRESOURCEMANAGER", "SERVICEUSAGE")
 """APIs by the names of gcloud's override variables (facts, section 7)."""
@@ -89,6 +93,10 @@ class GcpSandbox:
         The hook runs in the server's threads, for several calls at a time.
         """
         self._front.on_call = hook
+
+    def attach(self, plane: DataPlane) -> None:
+        """From now on the stores that come up have a real server behind their address."""
+        self.world.plane = plane
 
     def hide_tags(self, seconds: float) -> None:
         """For so long no answer shows any labels."""

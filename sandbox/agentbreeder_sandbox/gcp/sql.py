@@ -159,12 +159,19 @@ class SqlApi:
             if error is not None:
                 instance.state, operation.error = "FAILED", error
             else:
-                instance.state, instance.addresses = "RUNNABLE", addresses
+                instance.state, instance.addresses = "RUNNABLE", self._reachable(instance, addresses)
 
         operation = self._state.begin(instance, "CREATE", seconds, finish)
         if how == "done-with-error-but-comes-up" and error is None:
             self._world.later(seconds * _FALSE_ALARM, lambda at: _raise_alarm(operation, at))
         return operation
+
+    def _reachable(self, instance: Instance, addresses: list[dict[str, str]]) -> list[dict[str, str]]:
+        """The private one leads to a real server where there are any."""
+        plane = self._world.plane
+        if plane is None:
+            return addresses
+        return [{**a, "ipAddress": plane.postgres(instance.name)[0]} if a["type"] == PRIVATE else a for a in addresses]
 
     def _public_addresses(self) -> list[dict[str, str]]:
         """From the range for documentation, so that nobody is ever reached."""

@@ -44,6 +44,8 @@ class DatabaseApi:
 
         def finish(at: datetime) -> None:
             instance.databases[name] = made
+            if (plane := self._state.world.plane) is not None:
+                plane.database(instance.name, name)
 
         return self._begin(call, instance, name, "CREATE_DATABASE", finish)
 
@@ -109,6 +111,8 @@ class UserApi:
             raise bad("Invalid password: a built-in user of PostgreSQL needs one.")
         user = instance.users.setdefault(name, User(name=name, kind=kind))
         user.password, user.policy = call.body.get("password", ""), call.body.get("passwordPolicy")
+        if (plane := self._state.world.plane) is not None and user.password:
+            plane.role(instance.name, name, user.password)
         return self._done(call, instance, "CREATE_USER")
 
     def get(self, call: Call) -> dict[str, Any]:

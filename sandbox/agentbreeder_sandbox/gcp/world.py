@@ -7,11 +7,14 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentbreeder_core.clock import Clock
 
 from .discovery import APIS, document
+
+if TYPE_CHECKING:
+    from ..servers.plane import DataPlane
 
 PROJECT, NUMBER, REGION = "sandbox-project", "123456789012", "us-central1"
 
@@ -91,6 +94,7 @@ class World:
         self.switches = Switches()
         self.disabled: set[str] = set()
         self.labels_hidden_until: datetime | None = None
+        self.plane: DataPlane | None = None
         self._coming: list[tuple[datetime, int, Change]] = []
         self._order = itertools.count()
 

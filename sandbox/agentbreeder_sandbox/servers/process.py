@@ -19,6 +19,7 @@ from agentbreeder_core.errors import ConfigError, MissingExtra
 
 START_TIMEOUT_S, STOP_TIMEOUT_S = 30.0, 10.0
 _POLL_S = 0.02
+_LONGEST_FOLDER = 50  # a Unix socket's path has some hundred bytes
 _UNPRIVILEGED = "nobody"
 
 
@@ -30,7 +31,7 @@ class ServerProcess:
 
     def __init__(self, name: str, *, as_user: str = "") -> None:
         self.name, self.as_user = name, as_user
-        self.folder = Path(tempfile.mkdtemp(prefix=f"agentbreeder-{name}-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"agentbreeder-{name}-", dir=_short_folder(bool(as_user))))
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         if as_user:
@@ -118,9 +119,9 @@ def free_port() -> int:
         return port
 
 
-def answers(port: int) -> bool:
+def answers(port: int, host: str = "127.0.0.1") -> bool:
     """Whether something listens there."""
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
+    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1.0):
         return True
     return False
 
@@ -131,6 +132,20 @@ def package_folder(package: str, what: str) -> Path:
     if found is None or found.origin is None:
         raise MissingExtra(f"{what} on this machine needs {package}", hint="pip install 'agentbreeder-memory[sandbox]'")
     return Path(found.origin).parent
+
+
+def reachable(folder: Path) -> bool:
+    """Whether everybody may go down to it."""
+    return all(parent.stat().st_mode & 0o005 == 0o005 for parent in [folder, *folder.parents])
+
+
+def _short_folder(for_another_user: bool) -> str:
+    """A folder for temporary things, short enough for the path of a Unix socket inside one of them, and open to another
+    user where one is to go down to it. Raises `ConfigError`."""
+    for found in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
+        if len(found) < _LONGEST_FOLDER and (not for_another_user or reachable(Path(found).resolve())):
+            return found
+    raise ConfigError("no temporary folder is short enough and open to the server", hint="set TMPDIR to another one")
 
 
 def unprivileged_user() -> str:

@@ -15,8 +15,17 @@ class RedisServer:
     With `password`, the default user needs it. With `sentinel`, the lines of its configuration, it is a Sentinel.
     """
 
-    def __init__(self, *, password: str = "", options: tuple[str, ...] = (), sentinel: str = "") -> None:
-        self._process = ServerProcess("redis")
+    def __init__(
+        self,
+        *,
+        password: str = "",
+        options: tuple[str, ...] = (),
+        sentinel: str = "",
+        host: str = "127.0.0.1",
+        port: int = 0,
+    ) -> None:
+        self._process, self._host = ServerProcess("redis"), host
+        self._process.port = port or self._process.port
         self._password, self._options, self._sentinel = password, options, sentinel
 
     def __enter__(self) -> RedisServer:
@@ -43,24 +52,24 @@ class RedisServer:
     def url(self) -> str:
         """`redis://127.0.0.1:PORT/0`, with the password when there is one."""
         credentials = f":{self._password}@" if self._password else ""
-        return f"redis://{credentials}127.0.0.1:{self.port}/0"
+        return f"redis://{credentials}{self._host}:{self.port}/0"
 
     def start(self) -> None:
         """Blocks some 50 ms. Raises `MissingExtra` without the package, `ConfigError` when it does not start."""
         if self._sentinel:
             config = self.folder / "sentinel.conf"
             config.write_text(f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n{self._sentinel}")
-            self._process.start([executable(), config, "--sentinel"], lambda: answers(self.port))
+            self._process.start([executable(), config, "--sentinel"], lambda: answers(self.port, self._host))
             return
         command = [
             executable(),
-            *("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._process.folder)),
+            *("--port", str(self.port), "--bind", self._host, "--dir", str(self._process.folder)),
             *("--unixsocket", str(self.folder / "redis.sock")),
             *("--save", "", "--appendonly", "yes", "--appendfsync", "always", "--daemonize", "no"),
             *(("--requirepass", self._password) if self._password else ()),
             *(o.replace("{port}", str(self.port)) for o in self._options),
         ]
-        self._process.start(command, lambda: answers(self.port))
+        self._process.start(command, lambda: answers(self.port, self._host))
 
     def kill(self) -> None:
         """As a crash does it."""

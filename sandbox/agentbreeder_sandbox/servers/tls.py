@@ -10,19 +10,28 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
+from uuid import uuid4
 
 _SSL_REQUEST = b"\x00\x00\x00\x08\x04\xd2\x16\x2f"  # how a PostgreSQL client asks for TLS
 _CHUNK = 65_536
 
 
 class TlsFront:
-    """Listens with TLS on 127.0.0.1 and passes everything on to a port there, in a thread of its own.
+    """Listens with TLS at `address` (a free port of 127.0.0.1) and passes everything on to a port there, in a thread of its own.
 
     With `postgres` a connection begins with PostgreSQL's own question for TLS.
     """
 
-    def __init__(self, port: int, *, certificate: Path, key: Path, postgres: bool = False) -> None:
-        self._behind, self._postgres = port, postgres
+    def __init__(
+        self,
+        port: int,
+        *,
+        certificate: Path,
+        key: Path,
+        postgres: bool = False,
+        address: tuple[str, int] = ("127.0.0.1", 0),
+    ) -> None:
+        self._behind, self._postgres, self._address = port, postgres, address
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate, key)
         self._loop = asyncio.new_event_loop()
@@ -41,7 +50,7 @@ class TlsFront:
 
     async def _serve(self) -> int:
         context = None if self._postgres else self._context
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, ssl=context)
+        server = await asyncio.start_server(self._connected, *self._address, ssl=context)
         port: int = server.sockets[0].getsockname()[1]
         return port
 
@@ -75,7 +84,7 @@ def self_signed(folder: Path, *addresses: str) -> tuple[Path, Path]:
     from cryptography.x509.oid import NameOID
 
     now, key = datetime.now(UTC), ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agentbreeder sandbox")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"agentbreeder sandbox {uuid4()}")])
     builder = (
         x509.CertificateBuilder()
         .subject_name(name)
