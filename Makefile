@@ -22,8 +22,8 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## deploy, crash, resume and tear down against local stand-ins for AWS, Google Cloud and Azure
 	@$(BIN)/agentbreeder demo
 
-test: $(READY) ## the whole test suite (three processes)
-	@$(BIN)/python -m pytest -q -n 3 --dist worksteal
+test: $(READY) ## the whole test suite (four processes)
+	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
 
 matrix: $(READY) ## every fault at every call and save in every scenario on three clouds (some twenty minutes), printing the points
 	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/clouds/test_kill_matrix.py

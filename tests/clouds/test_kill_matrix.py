@@ -52,7 +52,14 @@ FULL = bool(os.environ.get("FULL_MATRIX"))
 """`make matrix` runs every scenario on every cloud against every fault. `make test` keeps every kind of fault and every
 step of both stores on AWS, and every step of the others, so that the suite stays under five minutes on two cores."""
 CLOUDS_TESTED = tuple(c for c in STAND_INS_OF_TESTS if c in os.environ.get("MATRIX_CLOUDS", c))
-STRIDES = {"both": 2, "both in a vault of its own": 3, "deploy after a killed teardown": 2}
+STRIDES = {
+    "both": 3,
+    "both in a vault of its own": 4,
+    "postgres": 2,
+    "a fault of the network": 2,
+    "os._exit": 2,
+    "deploy after a killed teardown": 2,
+}
 """In `make test`, only each second or third point of these; `make matrix` takes each."""
 THIN_DEATHS = [
     ("aws", "redis", "before a call"),
@@ -177,7 +184,7 @@ def test_a_deploy_and_a_teardown_get_through_a_fault_of_the_network_at_any_call(
     do_deploy(sandbox, whole)
     sandbox.on_call(removing)
     do_teardown(sandbox, whole.parent)
-    for n in range(1, max(making.count, removing.count) + 1):
+    for n in range(1, max(making.count, removing.count) + 1, stride("a fault of the network")):
         path = write_scene(tmp_path / str(n), cloud, scenario)
         sandbox.on_call(Faulty(cloud, n, NETWORK_FAULTS[fault]))
         do_deploy(sandbox, path)
@@ -185,7 +192,7 @@ def test_a_deploy_and_a_teardown_get_through_a_fault_of_the_network_at_any_call(
         sandbox.on_call(Faulty(cloud, n, NETWORK_FAULTS[fault]))
         leaves_nothing(sandbox, path.parent, before)
         sandbox.on_call(None)
-    say_points(f"{cloud} {scenario}, {fault}", making.count + removing.count)
+    say_points(f"{cloud} {scenario}, {fault}", (making.count + removing.count) // stride("a fault of the network"))
 
 
 class Faulty:
@@ -217,9 +224,9 @@ def test_a_process_that_is_gone_without_a_trace_at_any_call_leaves_nothing_behin
     sandbox.reset(durations=INSTANT[cloud]())  # the child brings the machine's own clock
     open_to_both_products(sandbox)
     before = standing(sandbox)
-    n = 0
+    n, step = 1 - stride("os._exit"), stride("os._exit")
     while True:
-        n += 1
+        n += step
         path = write_scene(tmp_path / str(n), cloud, scenario)
         code = in_a_child(path, sandbox.network_env(), n, after)
         if code == 0:
@@ -231,7 +238,7 @@ def test_a_process_that_is_gone_without_a_trace_at_any_call_leaves_nothing_behin
             leaves_nothing(sandbox, path.parent, before)
         assert standing(sandbox) == before
     leaves_nothing(sandbox, path.parent, before)
-    say_points(f"{cloud} {scenario}, os._exit {'after' if after else 'before'} a call", n - 1)
+    say_points(f"{cloud} {scenario}, os._exit {'after' if after else 'before'} a call", n // step)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ class World:
         self.born.clear()
         self.lingering.clear()
         self.fail_next.clear()
+        self.plane = None
 
     def begin(self, service: str, region: str, name: str, *stages: tuple[float, str]) -> None:
         """Something is under way: after so many seconds each, counted from now, it takes these statuses.

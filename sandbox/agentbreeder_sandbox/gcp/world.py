@@ -103,6 +103,7 @@ class World:
         self.switches = Switches()
         self.disabled.clear()
         self.labels_hidden_until = None
+        self.plane = None
         self._coming.clear()
 
     def is_ours(self, project: str) -> bool:
