@@ -1,4 +1,4 @@
-"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves|turns]`."""
+"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves|turns|stores]`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from makespan import makespan
 from resolve_speed import resolve_speed
 from saves import saves
 from startup import startup
+from stores import stores
 from turns import turns
 
 BENCHMARKS = {
@@ -18,6 +19,7 @@ BENCHMARKS = {
     "makespan": makespan,
     "saves": saves,
     "turns": turns,
+    "stores": stores,
 }
 
 

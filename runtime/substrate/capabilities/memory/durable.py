@@ -30,20 +30,19 @@ _SAVE = """
 INSERT INTO agent_memories (id, agent_name, content, metadata, namespace) VALUES ($1, $2, $3, $4::text::jsonb, $5)
 ON CONFLICT (id) DO NOTHING
 """
-# A question rarely has exactly the words of the answer, so any of them will do; one that has them all comes first.
-_SEARCH = """
-WITH asked AS (
-    SELECT websearch_to_tsquery('english', $2) AS all_of,
-           replace(plainto_tsquery('english', $3)::text, ' & ', ' | ')::tsquery AS any_of,
-           plainto_tsquery('english', $4) AS none_of
-)
-SELECT id, content, metadata::text AS metadata, namespace, created_at,
-       ts_rank_cd(search_vec, any_of) + CASE WHEN search_vec @@ all_of THEN 1 ELSE 0 END AS score
-FROM agent_memories, asked
-WHERE agent_name = $1 AND ($5::text IS NULL OR namespace = $5) AND search_vec @@ any_of
-      AND NOT (numnode(none_of) > 0 AND search_vec @@ replace(none_of::text, ' & ', ' | ')::tsquery)
-ORDER BY score DESC, created_at DESC, id LIMIT $6
+# A question rarely has exactly the words of the answer, so any of them will do; one that has them all comes first. The
+# queries are subqueries of their own: computed once, not for each row, and usable by the index.
+_ANY = "(SELECT replace(plainto_tsquery('english', $3)::text, ' & ', ' | ')::tsquery)"
+_NONE = "(SELECT replace(plainto_tsquery('english', $6)::text, ' & ', ' | ')::tsquery)"
+_SEARCH = f"""
+SELECT id, content, metadata::text AS metadata, namespace, created_at, score FROM (
+    SELECT id, content, metadata, namespace, created_at, ts_rank_cd(search_vec, {_ANY})
+              + CASE WHEN search_vec @@ (SELECT websearch_to_tsquery('english', $2)) THEN 1 ELSE 0 END AS score
+    FROM agent_memories
+    WHERE agent_name = $1 AND ($4::text IS NULL OR namespace = $4) AND search_vec @@ {_ANY}%s
+) found ORDER BY score DESC, created_at DESC, id LIMIT $5
 """
+_WITHOUT = f" AND NOT search_vec @@ {_NONE}"
 _DELETE = "DELETE FROM agent_memories WHERE id = $1 AND agent_name = $2"
 _EXCLUDED = re.compile(r"(?:^|(?<=\s))-(\w+)")
 _MAX_QUERY = 2000
@@ -122,8 +121,11 @@ class DurableMemoryStore:
         excluded = " ".join(_EXCLUDED.findall(text))
         wanted = _EXCLUDED.sub(" ", text)
         where = None if namespace is None else to_storable(namespace)
-        values = (to_storable(agent_id), text, wanted, excluded, where, limit)
-        rows = await self._pool.run(lambda connection: connection.fetch(_SEARCH, *values))
+        values: tuple[Any, ...] = (to_storable(agent_id), text, wanted, where, limit)
+        if excluded:
+            values = (*values, excluded)
+        statement = _SEARCH % (_WITHOUT if excluded else "")
+        rows = await self._pool.run(lambda connection: connection.fetch(statement, *values))
         return [_memory(row) for row in rows]
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
