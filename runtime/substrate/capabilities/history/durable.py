@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from types import TracebackType
 from typing import Any, TypeVar
 
 from ...connect.engine import open_engine
 from ...connect.errors import StoreUnavailable
 from ...kernel.codec import as_messages, from_jsonb_text, jsonb_text, named, to_storable
+from ...kernel.lifecycle import Connected
 from ...kernel.retrying import persistently
 from ...kernel.storage.history import ChatMessage, SessionKey
 from . import durable_sql as sql
@@ -17,7 +17,7 @@ T = TypeVar("T")
 _MOST = 1000  # messages of one append
 
 
-class DurableHistoryProvider:
+class DurableHistoryProvider(Connected):
     """See `HistoryProvider`. Keeps everything; a message id is unique in its session for good.
 
     `ttl` in seconds counts from the last append or refresh: `delete_expired` removes what is older, and nothing does it
@@ -43,15 +43,6 @@ class DurableHistoryProvider:
         engine, self._engine = self._engine, None
         if engine is not None:
             await engine.dispose()
-
-    async def __aenter__(self) -> DurableHistoryProvider:
-        await self.connect()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.disconnect()
 
     async def create_tables(self) -> None:
         """`durable_sql.SCHEMA`, under a lock, so that many processes may start at once."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any
 
 from ...connect.redis_calls import RedisCalls, Script
 from ...kernel.codec import as_messages, dumps, loads, named
+from ...kernel.lifecycle import Connected
 from ...kernel.storage.history import ChatMessage, SessionKey
 
 # ARGV: ttl, max, again, count, the elements, and behind them their ids. A repeated append looks at the newest elements
@@ -36,7 +36,7 @@ return removed
 _MOST = 500  # messages of one append
 
 
-class RedisHistoryProvider:
+class RedisHistoryProvider(Connected):
     """See `HistoryProvider`. Keeps the newest `max_messages`; `ttl` in seconds counts from the last append or refresh.
 
     The keys are `ravi:hist:{agent_type}:{agent_key}:{session_id}`. Message ids are looked at when an append is repeated
@@ -56,15 +56,6 @@ class RedisHistoryProvider:
     async def disconnect(self) -> None:
         """Let go of every connection."""
         await self._redis.close()
-
-    async def __aenter__(self) -> RedisHistoryProvider:
-        await self.connect()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.disconnect()
 
     async def append(
         self, key: SessionKey, messages: ChatMessage | Sequence[ChatMessage], *, run_id: str | None = None

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import TracebackType
 from typing import Any
 
 from ...connect.postgres_pool import PostgresPool
 from ...kernel.codec import dumps, from_jsonb_text, from_storable, jsonb_text, new_id, to_storable
+from ...kernel.lifecycle import Connected
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS agent_memories (
@@ -60,7 +60,7 @@ class Memory:
     score: float = 0.0
 
 
-class DurableMemoryStore:
+class DurableMemoryStore(Connected):
     """Memories of agents, each of which sees its own only. Use one store per process.
 
     Every call may raise `StoreUnavailable` once the server was unreachable for some three seconds.
@@ -77,15 +77,6 @@ class DurableMemoryStore:
     async def disconnect(self) -> None:
         """Let go of every connection."""
         await self._pool.close()
-
-    async def __aenter__(self) -> DurableMemoryStore:
-        await self.connect()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.disconnect()
 
     async def create_tables(self) -> None:
         """`SCHEMA`, under a lock, so that many processes may start at once. Looks first: the usual start changes nothing

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from ...connect.redis_calls import RedisCalls, Script
 from ...kernel.codec import dumps, loads
+from ...kernel.lifecycle import Connected
 
 _EXPIRE = "if tonumber(ARGV[1]) > 0 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end return 1"
 _SET = Script(f"redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], unpack(ARGV, 2)) {_EXPIRE}")
@@ -15,7 +15,7 @@ _UPDATE = Script(f"redis.call('HSET', KEYS[1], unpack(ARGV, 2)) {_EXPIRE}")
 _MAX_FIELDS = 3000  # what one script call can unpack
 
 
-class RedisSessionStore:
+class RedisSessionStore(Connected):
     """See `SessionStore`. `ttl` in seconds counts from the last change, None keeps a session for ever.
 
     The keys are `session:state:<session_id>`. One client per store; use one store per process. Every call may raise
@@ -35,15 +35,6 @@ class RedisSessionStore:
     async def disconnect(self) -> None:
         """Let go of every connection."""
         await self._redis.close()
-
-    async def __aenter__(self) -> RedisSessionStore:
-        await self.connect()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        await self.disconnect()
 
     async def get_state(self, session_id: str) -> dict[str, Any]:
         """HGETALL."""
