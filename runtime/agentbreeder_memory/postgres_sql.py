@@ -117,6 +117,8 @@ END $$;
 """
 MIGRATIONS = (FIRST,)
 """In order; the n-th makes version n."""
+HAS_VECTOR = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
+ADD_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 TURN = "SELECT agentbreeder_turn($1, $2, $3, $4, $5, $6, $7)"
 POP = "SELECT agentbreeder_pop($1)"
 CLEAR = "DELETE FROM agentbreeder_sessions WHERE namespace = $1"

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from agentbreeder_core.url import BackendUrl, BadUrl
+from substrate.connect.cloud_sql import CloudSqlInstance
 from substrate.connect.errors import StoreMisconfigured
 
 Backend = Literal["redis", "postgresql", "in_memory", "none"]
@@ -23,7 +25,11 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySettings:
-    """`ttl_s` 0 keeps sessions for ever; `max_messages` 0 keeps all messages. `url` may hold a password."""
+    """`ttl_s` 0 keeps sessions for ever; `max_messages` 0 keeps all messages. `url` may hold a password.
+
+    `cloud_sql` opens the connections of PostgreSQL through Google's connector; `vectors` says that a knowledge base keeps
+    its own in the same database, so that the extension must be there; `telemetry` makes spans and metrics.
+    """
 
     backend: Backend
     agent: str
@@ -35,12 +41,16 @@ class MemorySettings:
     team: str = ""
     on_outage: OnOutage = "raise"
     redis_ca_pem: str = field(default="", repr=False)
+    cloud_sql: CloudSqlInstance | None = None
+    vectors: bool = False
+    telemetry: bool = False
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> MemorySettings:
         """From `MEMORY_BACKEND`, `REDIS_URL` or `DATABASE_URL`, `MEMORY_TTL_SECONDS`, `AGENT_NAME`, and where given
         `AGENT_TEAM`, `MEMORY_TYPE`, `MEMORY_MAX_MESSAGES`, `MEMORY_NAMESPACE_PATTERN`, `MEMORY_ON_OUTAGE`,
-        `REDIS_CA_PEM_BASE64`.
+        `REDIS_CA_PEM_BASE64`, `INSTANCE_CONNECTION_NAME`, `CLOUD_SQL_IP_TYPE`, `KB_PGVECTOR_DSN`,
+        `MEMORY_TELEMETRY`.
 
         Raises `StoreMisconfigured`: nothing is guessed, because a guess loses the agent's memory at its next start.
         """
@@ -60,7 +70,24 @@ class MemorySettings:
             team=environ.get("AGENT_TEAM", ""),
             on_outage=cast("OnOutage", _one_of(environ, "MEMORY_ON_OUTAGE", ("raise", "continue"), "raise")),
             redis_ca_pem=_ca_pem(environ) if backend == "redis" else "",
+            cloud_sql=CloudSqlInstance.from_environ(environ) if backend == "postgresql" else None,
+            vectors=backend == "postgresql" and shares_database(environ),
+            telemetry=_one_of(environ, "MEMORY_TELEMETRY", ("none", "opentelemetry"), "none") != "none",
         )
+
+
+def shares_database(environ: Mapping[str, str]) -> bool:
+    """Whether a knowledge base's `KB_PGVECTOR_DSN` leads to the same database as `DATABASE_URL`."""
+    memory, base = (_database(environ.get(name, "")) for name in ("DATABASE_URL", "KB_PGVECTOR_DSN"))
+    return memory is not None and memory == base
+
+
+def _database(url: str) -> tuple[object, str] | None:
+    try:
+        parsed = BackendUrl.parse(url)
+    except BadUrl:
+        return None  # whoever opens it says what is wrong with it
+    return (parsed.hosts, parsed.database) if parsed.family == "postgresql" else None
 
 
 def _one_of(environ: Mapping[str, str], name: str, allowed: tuple[str, ...], default: str) -> str:

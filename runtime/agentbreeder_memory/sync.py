@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
+
+from substrate.kernel.loop_thread import LoopThread
 
 from .manager import Health, MemoryManager, Message
 from .settings import MemorySettings
@@ -19,9 +19,7 @@ class SyncMemoryManager:
 
     def __init__(self, settings: MemorySettings | None = None) -> None:
         self._manager = MemoryManager(settings)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="agentbreeder-memory", daemon=True)
-        self._thread.start()
+        self._thread = LoopThread("agentbreeder-memory")
 
     def connect(self) -> None:
         """See `MemoryManager.connect`."""
@@ -30,9 +28,7 @@ class SyncMemoryManager:
     def close(self) -> None:
         """See `MemoryManager.close`. The object cannot be used any more."""
         self._run(self._manager.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._thread.stop()
 
     def __enter__(self) -> SyncMemoryManager:
         self.connect()
@@ -74,4 +70,4 @@ class SyncMemoryManager:
         return self._run(self._manager.health())
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return self._thread.run(work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import redis.asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentbreeder_memory import MemoryManager, MemorySettings, SyncMemoryManager
+from agentbreeder_memory import MemoryManager, MemorySettings, StoreMisconfigured, SyncMemoryManager
 from agentbreeder_memory.settings import namespace_of
 
 from .test_session_stores import JSON, ODD
@@ -239,3 +240,39 @@ def test_values_are_escaped_so_that_none_reaches_another_namespace() -> None:
     assert namespace_of("{agent_id}:{session_id}", values) == "a%3Ab:c%253A%2F%C3%A9"
     with pytest.raises(ValueError, match="user_id"):
         namespace_of("{agent_id}:{user_id}", values)
+
+
+async def test_a_knowledge_base_in_the_same_database_finds_the_extension_vector(unique: str, database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute(f'CREATE DATABASE "{unique}"')
+        url = re.sub(r"/[^/?]*(\?.*)?$", rf"/{unique}\1", database_url)
+        environ = {"MEMORY_BACKEND": "postgresql", "AGENT_NAME": unique, "DATABASE_URL": url}
+        found = []
+        for more in ({}, {"KB_PGVECTOR_DSN": database_url}, {"KB_PGVECTOR_DSN": url}):
+            managers = [MemoryManager(MemorySettings.from_environ(environ | more)) for _ in range(5)]
+            await asyncio.gather(*(m.connect() for m in managers))
+            await asyncio.gather(*(m.close() for m in managers))
+            inside = await asyncpg.connect(url)
+            found.append(await inside.fetchval("SELECT count(*) FROM pg_extension WHERE extname = 'vector'"))
+            await inside.close()
+        assert found == [0, 0, 1]
+    finally:
+        await connection.execute(f'DROP DATABASE IF EXISTS "{unique}" WITH (FORCE)')
+        await connection.close()
+
+
+async def test_a_container_that_may_not_add_the_extension_is_told_what_to_run(unique: str, database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute(f"CREATE ROLE \"{unique}\" LOGIN PASSWORD 'a'")
+        await connection.execute(f'CREATE DATABASE "{unique}" OWNER "{unique}"')
+        address = re.sub(r"//[^@/]*@", f"//{unique}:a@", database_url)
+        url = re.sub(r"/[^/?]*(\?.*)?$", rf"/{unique}\1", address)
+        environ = {"MEMORY_BACKEND": "postgresql", "AGENT_NAME": unique, "DATABASE_URL": url, "KB_PGVECTOR_DSN": url}
+        with pytest.raises(StoreMisconfigured, match="CREATE EXTENSION IF NOT EXISTS vector"):
+            await MemoryManager(MemorySettings.from_environ(environ)).connect()
+    finally:
+        await connection.execute(f'DROP DATABASE IF EXISTS "{unique}" WITH (FORCE)')
+        await connection.execute(f'DROP ROLE IF EXISTS "{unique}"')
+        await connection.close()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
+import asyncpg
 import pytest
 import redis.asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentbreeder_sandbox.servers.redis import RedisServer
-from substrate.capabilities.memory import InMemorySessionStore, RedisSessionStore
+from substrate.capabilities.memory import DurableSessionStore, InMemorySessionStore, RedisSessionStore
 from substrate.connect.errors import StoreMisconfigured, StoreUnavailable
 from substrate.kernel.storage import SessionStore
 
@@ -23,10 +25,14 @@ JSON = st.recursive(
 ODD = st.text(alphabet=st.characters(min_codepoint=0, max_codepoint=0x10FFFF))
 
 
-@pytest.fixture(params=["redis", "in_memory"])
+@pytest.fixture(params=["redis", "postgresql", "in_memory"])
 async def store(request: pytest.FixtureRequest) -> AsyncIterator[SessionStore]:
     if request.param == "in_memory":
         yield InMemorySessionStore()
+        return
+    if request.param == "postgresql":
+        async with DurableSessionStore(request.getfixturevalue("database_url"), ttl=3600) as durable:
+            yield durable
         return
     async with RedisSessionStore(redis_url=request.getfixturevalue("redis_url"), ttl=3600) as made:
         yield made
@@ -56,6 +62,13 @@ async def test_update_merges_set_replaces_and_clear_forgets(store: SessionStore,
     assert await store.get_state(unique) == {"only": "this"}
     await store.clear(unique)
     assert await store.get_state(unique) == {}
+
+
+async def test_fields_are_taken_away_and_missing_ones_do_no_harm(store: Any, unique: str) -> None:
+    await store.set_state(unique, {"a": 1, "b\x00\ud800": 2, "c": 3})
+    await store.remove(unique, ["b\x00\ud800", "c", "never there"])
+    await store.remove(f"{unique}-other", ["a"])
+    assert await store.get_state(unique) == {"a": 1}
 
 
 async def test_updates_at_the_same_time_lose_nothing(store: SessionStore, unique: str) -> None:
@@ -96,6 +109,27 @@ async def test_the_ttl_counts_from_the_last_change_and_an_empty_state_leaves_no_
         assert await raw.ttl(f"session:state:{unique}") == -1
         await store.clear(unique)
     await raw.aclose()
+
+
+async def test_state_in_postgresql_that_outlived_its_ttl_is_gone_for_reads_and_for_the_next_update(
+    database_url: str, unique: str
+) -> None:
+    raw = await asyncpg.connect(database_url)
+    outlive = "UPDATE session_states SET expires_at = now() - interval '1 second' WHERE session_id = ANY($1)"
+    async with DurableSessionStore(database_url, ttl=1000) as store:
+        await asyncio.gather(*(store.set_state(f"{unique}{n}", {"a": 1}) for n in range(3)))
+        await raw.execute(outlive, [f"{unique}0", f"{unique}1"])
+        assert await store.get_state(f"{unique}0") == {}
+        await store.update_state(f"{unique}0", {"b": 2})
+        assert await store.get_state(f"{unique}0") == {"b": 2}
+    async with DurableSessionStore(database_url, ttl=1000) as store:
+        await store.update_state(f"{unique}2", {"b": 2})  # the first change of a process takes expired ones away
+        left = await raw.fetch(
+            "SELECT session_id FROM session_states WHERE session_id LIKE $1 ORDER BY 1", f"{unique}%"
+        )
+        assert [row[0] for row in left] == [f"{unique}0", f"{unique}2"]
+        assert await store.get_state(f"{unique}2") == {"a": 1, "b": 2}
+    await raw.close()
 
 
 async def test_a_killed_connection_between_two_calls_is_not_noticed(redis_url: str, unique: str) -> None:

@@ -22,10 +22,11 @@ def command() -> None:
 
 @command.command("init")
 @click.option("--print", "print_", is_flag=True, help="Only print the SQL, for somebody who may run it.")
+@click.option("--vector", is_flag=True, help="Also the extension that a knowledge base in the same database needs.")
 @click.option("--variable", default="DATABASE_URL", show_default=True, metavar="NAME", help="Where the URL is.")
 @common_options
 @click.pass_obj
-def init(mode: Mode, print_: bool, variable: str) -> None:
+def init(mode: Mode, print_: bool, vector: bool, variable: str) -> None:
     """Make or bring up to date the tables of the memory.
 
     \b
@@ -35,21 +36,22 @@ def init(mode: Mode, print_: bool, variable: str) -> None:
     import os
 
     from agentbreeder_core.errors import ConfigError
-    from agentbreeder_memory.postgres_sql import MIGRATIONS
+    from agentbreeder_memory.postgres_sql import ADD_VECTOR, MIGRATIONS
 
     from ..views import out
 
     if print_:
-        out.data("\n".join(["BEGIN;", *(m.strip() for m in MIGRATIONS), "COMMIT;"]))
+        extension = [f"{ADD_VECTOR};"] if vector else []
+        out.data("\n".join(["BEGIN;", *(m.strip() for m in MIGRATIONS), *extension, "COMMIT;"]))
         return
     url = os.environ.get(variable, "")
     if not url:
         raise ConfigError(f"{variable} is not set", hint="agentbreeder db init --print shows the SQL instead")
-    _migrate(url)
+    _migrate(url, vector)
     out.talk(f"The tables of the memory are of version {len(MIGRATIONS)}.")
 
 
-def _migrate(url: str) -> None:
+def _migrate(url: str, vector: bool) -> None:
     import asyncio
 
     from agentbreeder_core.errors import ConfigError
@@ -57,7 +59,7 @@ def _migrate(url: str) -> None:
     from agentbreeder_memory.postgres_log import PostgresLog
 
     async def connect() -> None:
-        log = PostgresLog(url, window=0, ttl_s=0)
+        log = PostgresLog(url, window=0, ttl_s=0, vectors=vector)
         try:
             await log.connect()
         finally:

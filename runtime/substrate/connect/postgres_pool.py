@@ -7,12 +7,16 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from agentbreeder_core.url import BackendUrl
+
 from ..kernel.retrying import persistently
+from .cloud_sql import CloudSqlDialer, CloudSqlInstance
 from .errors import StoreError, StoreUnavailable, driver_missing
 from .postgres_url import AsyncpgUrl, asyncpg_url
 
 T = TypeVar("T")
 POOL_SIZE = 10
+LOCK = 4_837_201_955  # one number for every table this project makes
 _LIFETIME_S = 300.0  # an idle connection is let go before a firewall does it silently
 
 
@@ -23,8 +27,10 @@ class PostgresPool:
     none are used.
     """
 
-    def __init__(self, url: str, *, size: int = POOL_SIZE) -> None:
+    def __init__(self, url: str, *, size: int = POOL_SIZE, instance: CloudSqlInstance | None = None) -> None:
+        """With an `instance` of Cloud SQL, connections are opened by Google's connector, not to the URL's address."""
         self._url = asyncpg_url(url)
+        self._dialer = CloudSqlDialer(instance, BackendUrl.parse(url)) if instance else None
         self._cached = self._url.cached
         self._size = size
         self._pool: Any = None
@@ -37,13 +43,35 @@ class PostgresPool:
         """Make the pool with one connection. Raises `StoreUnavailable`, `DriverMissing`."""
         async with self._making:
             if self._pool is None:
-                self._pool = await self._made()
+                try:
+                    self._pool = await self._made()
+                except BaseException:
+                    await self._close_dialer()
+                    raise
 
     async def close(self) -> None:
         """Let go of every connection, waiting for the queries that run. A later call connects anew."""
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()
+        await self._close_dialer()
+
+    async def _close_dialer(self) -> None:
+        if self._dialer is not None:
+            await self._dialer.close()
+
+    async def create(self, table: str, script: str) -> None:
+        """Run the script, whose statements all say IF NOT EXISTS or OR REPLACE, when the table is not there: under a lock,
+        so that many processes may start at once. The usual start changes nothing and needs no right to make tables."""
+
+        async def make(connection: Any) -> None:
+            if await connection.fetchval("SELECT to_regclass($1)", table) is not None:
+                return
+            async with connection.transaction():
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+                await connection.execute(script)
+
+        await self.run(make)
 
     async def run(self, call: Callable[[Any], Awaitable[T]]) -> T:
         """`call(connection)`, which may be repeated without harm."""
@@ -114,8 +142,9 @@ class PostgresPool:
             raise StoreError(f"PostgreSQL refused the connection ({type(error).__name__})") from error
 
     def _options(self, url: AsyncpgUrl) -> dict[str, Any]:
+        where = {"connect": self._dialer.connect} if self._dialer else {"dsn": url.dsn}
         return {
-            "dsn": url.dsn,
+            **where,
             "min_size": 0,
             "max_size": int(os.environ.get("AGENTBREEDER_POOL_SIZE", self._size)),
             "timeout": url.connect_timeout_s,

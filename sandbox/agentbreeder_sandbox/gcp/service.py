@@ -18,6 +18,7 @@ from .routing import Call, Route
 from .secret_versions import VersionApi
 from .secrets import SecretApi
 from .sql import SqlApi
+from .sql_connect import ConnectApi
 from .sql_parts import DatabaseApi, UserApi
 from .sql_state import OperationApi
 from .world import NUMBER, World
@@ -40,6 +41,7 @@ class GoogleCloud:
         self._routes: dict[str, Route] = {}
         for api in (
             SqlApi(contents.sql, contents.networks),
+            ConnectApi(contents.sql),
             DatabaseApi(contents.sql),
             UserApi(contents.sql),
             OperationApi(contents.sql),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from .certificates import make_authority
+from .certificates import make_authority, server_files
 from .errors import listed
 from .network import Networks, full_name
 from .paging import matching, page
@@ -171,7 +171,11 @@ class SqlApi:
         plane = self._world.plane
         if plane is None:
             return addresses
-        return [{**a, "ipAddress": plane.postgres(instance.name)[0]} if a["type"] == PRIVATE else a for a in addresses]
+        host = plane.postgres(instance.name)[0]
+        if instance.authority is not None:
+            authority = instance.authority
+            plane.proxy(instance.name, lambda folder: server_files(authority, folder, host))
+        return [{**a, "ipAddress": host} if a["type"] == PRIVATE else a for a in addresses]
 
     def _public_addresses(self) -> list[dict[str, str]]:
         """From the range for documentation, so that nobody is ever reached."""

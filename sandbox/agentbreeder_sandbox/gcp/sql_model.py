@@ -167,14 +167,15 @@ class Instance:
         if self.addresses:
             found["ipAddresses"] = list(self.addresses)
         if self.authority is not None:
-            found["serverCaCert"] = self._certificate(self.authority)
+            found["serverCaCert"] = self.shown_certificate(self.authority)
         return found
 
     def _installed(self) -> str:
         major = self.version.removeprefix("POSTGRES_")
         return f"{self.version}_{MINORS[major]}" if major in MINORS else self.version
 
-    def _certificate(self, authority: Authority) -> dict[str, str]:
+    def shown_certificate(self, authority: Authority) -> dict[str, str]:
+        """A certificate as Google writes it."""
         return {
             "kind": "sql#sslCert",
             "cert": authority.pem,

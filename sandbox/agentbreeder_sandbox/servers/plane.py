@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,7 @@ from .redis import RedisServer
 from .tls import TlsFront, self_signed
 
 POSTGRES_PORT = 5432
+PROXY_PORT = 3307  # where every Cloud SQL instance expects its connectors
 _TRIES = 20
 Address = tuple[str, int]
 
@@ -63,6 +65,21 @@ class DataPlane:
                 self._databases[key] = server
                 self._addresses[key] = self._front(key, server.port, POSTGRES_PORT, postgres=True)
             return self._addresses[key]
+
+    def proxy(self, key: str, files: Callable[[Path], tuple[Path, Path, Path]]) -> None:
+        """A second way to the store's PostgreSQL, for clients with a certificate. `files` writes the server's certificate,
+        its key and the authority of both into a folder."""
+        host = self.postgres(key)[0]
+        with self._lock:
+            if (key, "") in self._made:
+                return
+            self._made.add((key, ""))
+            folder = self._folder / f"proxy-{len(self._addresses)}"
+            folder.mkdir()
+            certificate, secret, authority = files(folder)
+            behind, address = self._databases[key].port, (host, PROXY_PORT)
+            front = TlsFront(behind, certificate=certificate, key=secret, clients=authority, address=address)
+            self._stack.enter_context(front)
 
     def role(self, key: str, name: str, password: str) -> None:
         """A user who may do everything, as a cloud's administrator nearly may. Again: a new password."""

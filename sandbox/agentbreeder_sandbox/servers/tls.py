@@ -19,7 +19,8 @@ _CHUNK = 65_536
 class TlsFront:
     """Listens with TLS at `address` (a free port of 127.0.0.1) and passes everything on to a port there, in a thread of its own.
 
-    With `postgres` a connection begins with PostgreSQL's own question for TLS.
+    With `postgres` a connection begins with PostgreSQL's own question for TLS. With `clients`, only those come in who show
+    a certificate of that authority.
     """
 
     def __init__(
@@ -29,11 +30,15 @@ class TlsFront:
         certificate: Path,
         key: Path,
         postgres: bool = False,
+        clients: Path | None = None,
         address: tuple[str, int] = ("127.0.0.1", 0),
     ) -> None:
         self._behind, self._postgres, self._address = port, postgres, address
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate, key)
+        if clients is not None:
+            self._context.verify_mode = ssl.CERT_REQUIRED
+            self._context.load_verify_locations(clients)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="tls-front", daemon=True)
         self.port = 0

@@ -25,7 +25,6 @@ CREATE TABLE IF NOT EXISTS agent_memories (
 CREATE INDEX IF NOT EXISTS agent_memories_search ON agent_memories USING gin (search_vec);
 CREATE INDEX IF NOT EXISTS agent_memories_agent ON agent_memories (agent_name, namespace, created_at);
 """
-LOCK = 4_837_201_955  # one number for every table this project makes
 _SAVE = """
 INSERT INTO agent_memories (id, agent_name, content, metadata, namespace) VALUES ($1, $2, $3, $4::text::jsonb, $5)
 ON CONFLICT (id) DO NOTHING
@@ -79,17 +78,8 @@ class DurableMemoryStore(Connected):
         await self._pool.close()
 
     async def create_tables(self) -> None:
-        """`SCHEMA`, under a lock, so that many processes may start at once. Looks first: the usual start changes nothing
-        and needs no right to make tables."""
-
-        async def make(connection: Any) -> None:
-            if await connection.fetchval("SELECT to_regclass('agent_memories')") is not None:
-                return
-            async with connection.transaction():
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
-                await connection.execute(SCHEMA)
-
-        await self._pool.run(make)
+        """`SCHEMA`, under a lock, when the table is not there."""
+        await self._pool.create("agent_memories", SCHEMA)
 
     async def save(
         self, agent_id: str, content: str, metadata: Mapping[str, Any] | None = None, *, namespace: str = "default"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...kernel.codec import dumps, loads
+from ...kernel.lifecycle import Connected
 
 
-class InMemorySessionStore:
+class InMemorySessionStore(Connected):
     """See `SessionStore`. What goes in is copied as JSON, so that it behaves as the others do."""
 
     def __init__(self) -> None:
         self._states: dict[str, dict[str, bytes]] = {}
+
+    async def connect(self) -> None:
+        """Nothing to reach."""
+
+    async def disconnect(self) -> None:
+        """What is there stays."""
 
     async def get_state(self, session_id: str) -> dict[str, Any]:
         """A copy."""
@@ -30,6 +37,11 @@ class InMemorySessionStore:
         encoded = {k: dumps(v) for k, v in changes.items()}
         if encoded:
             self._states.setdefault(session_id, {}).update(encoded)
+
+    async def remove(self, session_id: str, fields: Sequence[str]) -> None:
+        """Take fields away."""
+        for field in fields:
+            self._states.get(session_id, {}).pop(field, None)
 
     async def clear(self, session_id: str) -> None:
         """Forget."""

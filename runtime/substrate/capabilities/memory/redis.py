@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...connect.redis_calls import RedisCalls, Script
@@ -22,10 +22,11 @@ class RedisSessionStore(Connected):
     `StoreUnavailable` once the server was unreachable for some three seconds.
     """
 
-    def __init__(self, redis_url: str, ttl: int | None = None) -> None:
+    def __init__(self, redis_url: str, ttl: int | None = None, *, ca_pem: str = "") -> None:
+        """`ca_pem` is the authority that a server with TLS shows, where the system does not know it (Memorystore)."""
         if ttl is not None and ttl <= 0:
             raise ValueError("ttl is a number of seconds above 0, or None")
-        self._redis = RedisCalls(redis_url)
+        self._redis = RedisCalls(redis_url, ca_pem=ca_pem)
         self._ttl = ttl or 0
 
     async def connect(self) -> None:
@@ -52,6 +53,11 @@ class RedisSessionStore(Connected):
         """HSET and EXPIRE in one step."""
         if changes:
             await self._redis.script(_UPDATE, _key(session_id), self._ttl, *_fields(changes))
+
+    async def remove(self, session_id: str, fields: Sequence[str]) -> None:
+        """HDEL; those that are not there do no harm."""
+        if fields:
+            await self._redis.command("HDEL", _key(session_id), *(f.encode("utf-8", "surrogatepass") for f in fields))
 
     async def clear(self, session_id: str) -> None:
         """DEL."""
