@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -32,9 +33,19 @@ def page() -> str:
     for name in COMMANDS:
         command = cli.get_command(root, name)
         assert command is not None
-        context = click.Context(command, info_name=name, parent=root, terminal_width=WIDTH)
-        parts.append(_section(f"agentbreeder {name}", command.get_help(context)))
+        parts += _sections(command, name, root)
     return "\n".join(parts)
+
+
+def _sections(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+    """The command's own, and those of its commands."""
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
+    yield _section(context.command_path, command.get_help(context))
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _sections(found, inner, context)
 
 
 def _section(title: str, text: str) -> str:

@@ -37,12 +37,18 @@ FILTER = """
 agent = $1
 AND ($2::text IS NULL OR scope = $2 OR starts_with(scope, $2 || '/'))
 AND ($3::text[] IS NULL OR categories && $3)
-AND NOT EXISTS (SELECT FROM jsonb_each($4::text::jsonb) f WHERE metadata -> f.key IS DISTINCT FROM f.value)
+AND ($4::text = '{}' OR NOT EXISTS (
+    SELECT FROM jsonb_each((SELECT $4::text::jsonb)) f WHERE metadata -> f.key IS DISTINCT FROM f.value
+))
 """
+# The parameter is read in a subquery of its own: once, not for each row.
 SEARCH = f"""
-SELECT id, payload, last_accessed, embedding::text AS embedding, 1 / (1 + power(embedding <-> $5::text::vector, 2)) AS score
-FROM agentbreeder_records WHERE {FILTER} AND embedding IS NOT NULL
-ORDER BY embedding <-> $5::text::vector, id LIMIT $6
+SELECT r.payload, r.last_accessed, r.embedding::text AS embedding, 1 / (1 + power(near.distance, 2)) AS score
+FROM (
+    SELECT id, embedding <-> (SELECT $5::text::vector) AS distance
+    FROM agentbreeder_records WHERE {FILTER} AND embedding IS NOT NULL ORDER BY distance, id LIMIT $6
+) near JOIN agentbreeder_records r ON r.agent = $1 AND r.id = near.id
+ORDER BY near.distance, near.id
 """
 DELETE = f"""
 DELETE FROM agentbreeder_records WHERE {FILTER}
