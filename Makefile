@@ -6,14 +6,15 @@ READY := $(VENV)/.ready
 # CrewAI pins what the other frameworks use in other versions, so its adapter is tested in an environment of its own.
 CREWAI := .venv-crewai
 CREWAI_READY := $(CREWAI)/.ready
+PEERS := .venv-peers
 CREWAI_PINS := tests_apart/crewai/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test matrix check bench docs clean
+.PHONY: help demo test matrix check bench bench-peers docs clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 # A half-made environment (an interrupted run, a Python without ensurepip) has no pip and is made anew.
 $(READY): pyproject.toml constraints.txt
@@ -51,9 +52,15 @@ check: $(READY) ## lint, format, types, layers, file and function lengths, gener
 bench: $(READY) ## the benchmarks (ratios and medians)
 	@$(BIN)/python benchmarks/run.py
 
+bench-peers: ## one turn beside other stores for agents, in an environment of its own (two minutes)
+	@test -x $(PEERS)/bin/pip || $(PYTHON) -m venv --clear $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --requirement benchmarks/peers/requirements.txt --editable .
+	@$(PEERS)/bin/python -m pip install --quiet --no-deps agentbreeder==2.7.3
+	@$(PEERS)/bin/python -W ignore benchmarks/peers/run.py
+
 docs: $(READY) ## write docs/cli.md anew from --help
 	@$(BIN)/python tools/gen_docs.py
 
 clean: ## remove the virtual environment, caches and builds
-	@rm -rf $(VENV) $(CREWAI) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	@rm -rf $(VENV) $(CREWAI) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

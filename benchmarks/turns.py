@@ -51,7 +51,8 @@ def servers() -> Iterator[tuple[str, str]]:
         yield redis.url, postgres.url()
 
 
-async def _raw_redis(url: str) -> Turn:
+async def raw_redis(url: str) -> Turn:
+    """One Lua call, with hiredis and orjson."""
     import orjson
     import redis.asyncio
 
@@ -66,7 +67,8 @@ async def _raw_redis(url: str) -> Turn:
     return turn
 
 
-async def _raw_postgres(url: str) -> Turn:
+async def raw_postgres(url: str) -> Turn:
+    """One call of a stored function, through a pool of ten."""
     import asyncpg
     import orjson
 
@@ -140,9 +142,9 @@ def turns() -> None:
     """Both backends."""
 
     async def run(redis_url: str, database_url: str) -> None:
-        await _compare("Redis", {"raw": await _raw_redis(redis_url), **await _ours("redis", redis_url)})
+        await _compare("Redis", {"raw": await raw_redis(redis_url), **await _ours("redis", redis_url)})
         await _compare(
-            "PostgreSQL", {"raw": await _raw_postgres(database_url), **await _ours("postgresql", database_url)}
+            "PostgreSQL", {"raw": await raw_postgres(database_url), **await _ours("postgresql", database_url)}
         )
 
     with servers() as urls:

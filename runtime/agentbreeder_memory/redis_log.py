@@ -12,14 +12,16 @@ from typing import Any
 from substrate.connect.errors import StoreUnavailable
 from substrate.connect.redis_calls import RedisCalls, Script
 
-# ARGV: ttl, window (0: all), limit of the answer (-1: none, 0: all), replace, then ids and messages in turn. The answer
-# is one JSON array: one reply is read faster than fifty.
+# ARGV: four numbers in one text, because the client spends more on each argument than Lua on taking them apart: ttl,
+# window (0: all), limit of the answer (-1: none, 0: all), replace. Then ids and messages in turn. The answer is a list:
+# joining fifty messages costs Redis four times what it costs the client.
 _TURN = Script("""
 local log, order, ids = KEYS[1], KEYS[2], KEYS[3]
-local ttl, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-if ARGV[4] == '1' then redis.call('DEL', log, order, ids) end
+local ttl, window, limit, renew = string.match(ARGV[1], '(%S+) (%S+) (%S+) (%S+)')
+ttl, window, limit = tonumber(ttl), tonumber(window), tonumber(limit)
+if renew == '1' then redis.call('DEL', log, order, ids) end
 local length = -1
-for i = 5, #ARGV, 2 do
+for i = 2, #ARGV, 2 do
   if redis.call('HSETNX', ids, ARGV[i], '') == 1 then
     redis.call('RPUSH', order, ARGV[i])
     length = redis.call('RPUSH', log, ARGV[i + 1])
@@ -33,8 +35,8 @@ end
 if ttl > 0 then
   for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ttl) end
 end
-if limit < 0 then return '' end
-return '[' .. table.concat(redis.call('LRANGE', log, -limit, -1), ',') .. ']'
+if limit < 0 then return {} end
+return redis.call('LRANGE', log, -limit, -1)
 """)
 _POP = Script("""
 local message = redis.call('RPOP', KEYS[1])
@@ -94,10 +96,10 @@ class RedisLog:
 
     async def _turn(self, session: str, pairs: Sequence[str | bytes], limit: int, *, replace: int = 0) -> bytes:
         keys = _keys(session)
-        arguments: tuple[Any, ...] = (self._ttl_s, self._window, limit, replace, *pairs)
+        arguments: tuple[Any, ...] = (f"{self._ttl_s} {self._window} {limit} {replace}", *pairs)
         # An id is added once, so a repeated call does no harm.
-        found: bytes = await self._redis.persistently(lambda _: self._redis.once(_TURN, keys, *arguments))
-        return found
+        found = await self._redis.persistently(lambda _: self._redis.once(_TURN, keys, *arguments))
+        return b"[" + b",".join(found) + b"]"
 
 
 def _keys(session: str) -> tuple[str, str, str]:

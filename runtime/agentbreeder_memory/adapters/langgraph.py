@@ -25,6 +25,8 @@ from langgraph.checkpoint.base import (
 
 from ..manager import MemoryManager, Message
 
+_LOOKS = (1, 8, 64, None)  # how many of the newest entries are read, until the checkpoint is among them
+
 
 class AgentBreederSaver(BaseCheckpointSaver[str]):
     """Asynchronous: use `ainvoke` and its like. The synchronous methods raise `NotImplementedError`."""
@@ -72,9 +74,18 @@ class AgentBreederSaver(BaseCheckpointSaver[str]):
         await self._memory.append(_session(thread, space), entries)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The named checkpoint, else the newest."""
-        async for found in self.alist(config, limit=1):
-            return found
+        """The named checkpoint, else the newest. Reads no more of the thread than it must: the newest is among the last few
+        entries, and what belongs to a checkpoint comes after it."""
+        thread, space = _place(config)
+        wanted = get_checkpoint_id(config)
+        for size in _LOOKS:
+            entries = await self._memory.load(_session(thread, space), size)
+            for entry in reversed(entries):
+                checkpoint_id = _id_of(entry)
+                if checkpoint_id and (not wanted or checkpoint_id == wanted):
+                    return self._tuple(thread, space, checkpoint_id, entry, entries)
+            if size is None or len(entries) < size:
+                return None
         return None
 
     async def alist(
@@ -92,9 +103,9 @@ class AgentBreederSaver(BaseCheckpointSaver[str]):
         entries = await self._memory.load(_session(thread, space))
         wanted, until = get_checkpoint_id(config), get_checkpoint_id(before) if before else None
         given = 0
-        for entry in reversed([e for e in entries if "checkpoint" in e]):
-            checkpoint_id = entry["id"].partition(":")[2]
-            if (wanted and checkpoint_id != wanted) or (until and checkpoint_id >= until):
+        for entry in reversed(entries):
+            checkpoint_id = _id_of(entry)
+            if not checkpoint_id or (wanted and checkpoint_id != wanted) or (until and checkpoint_id >= until):
                 continue
             found = self._tuple(thread, space, checkpoint_id, entry, entries)
             if filter and any(dict(found.metadata).get(k) != v for k, v in filter.items()):
@@ -144,6 +155,11 @@ class AgentBreederSaver(BaseCheckpointSaver[str]):
     ) -> Iterator[CheckpointTuple]:
         """Use the asynchronous one."""
         raise NotImplementedError("this saver is asynchronous: use graph.ainvoke")
+
+
+def _id_of(entry: Message) -> str:
+    """A checkpoint's id; "" for a write."""
+    return str(entry["id"]).partition(":")[2] if "checkpoint" in entry else ""
 
 
 def _place(config: RunnableConfig) -> tuple[str, str]:
