@@ -56,7 +56,7 @@ bench-peers: ## one turn beside other stores for agents, in an environment of it
 	@test -x $(PEERS)/bin/pip || $(PYTHON) -m venv --clear $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --requirement benchmarks/peers/requirements.txt --editable .
 	@$(PEERS)/bin/python -m pip install --quiet --no-deps agentbreeder==2.7.3
-	@$(PEERS)/bin/python -W ignore benchmarks/peers/run.py
+	@PYTHONPATH=benchmarks $(PEERS)/bin/python -W ignore benchmarks/peers/run.py
 
 docs: $(READY) ## write docs/cli.md anew from --help
 	@$(BIN)/python tools/gen_docs.py

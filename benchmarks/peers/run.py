@@ -5,12 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import statistics
-import sys
 import time
-from pathlib import Path
 from uuid import uuid4
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from peer import Peer, by_turns, incumbent, of_adk, of_langchain, of_openai, of_saver, ours
 from turns import raw_postgres, raw_redis, servers

@@ -131,6 +131,19 @@ async def test_sessions_are_listed_by_their_last_change_and_deleted_whole(servic
     assert (again.events, again.state) == ([], {})
 
 
+async def test_a_session_in_use_stays_listed_after_the_list_alone_would_have_expired(
+    service: AgentBreederSessionService,
+) -> None:
+    session = await service.create_session(app_name=APP, user_id=USER)
+    for scope in ("users", "sessions"):
+        await service._state.clear(service._place(APP, USER if scope == "sessions" else "", scope=scope))
+    await service.append_event(session, event("soon"))
+    assert (await service.list_sessions(app_name=APP)).sessions == []
+    await service._state.update_state(service._place(APP, USER, session.id), {"listed": 0})
+    await service.append_event(session, event("later"))
+    assert [s.id for s in (await service.list_sessions(app_name=APP)).sessions] == [session.id]
+
+
 async def test_writers_at_the_same_time_lose_nothing_and_nobody_is_stale(service: AgentBreederSessionService) -> None:
     session = await service.create_session(app_name=APP, user_id=USER)
     copies = [await read(service, session) for _ in range(20)]

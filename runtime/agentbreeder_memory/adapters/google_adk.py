@@ -27,7 +27,8 @@ from ..state import FieldStore, state_store
 
 _APP, _USER, _TEMP = State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX
 # Fields of a session's record; what the agent itself keeps there begins with "=".
-_CREATED, _CHANGED, _APPLIED = "created", "changed", "applied"
+_CREATED, _CHANGED, _APPLIED, _LISTED = "created", "changed", "applied", "listed"
+_RELIST = 0.25  # of the TTL: a session in use is listed anew that often, so that the list lives as long as it does
 
 
 class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
@@ -59,8 +60,8 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         now = time.time()
         mine = await self._shared(app_name, user_id, to_jsonable_python(state or {}))
         record = {f"={k}": v for k, v in mine.items()}
-        await store.set_state(place, {**record, _CREATED: now, _CHANGED: now})
-        await self._list(app_name, user_id, name, now)
+        await store.set_state(place, {**record, _CREATED: now, _CHANGED: now, _LISTED: now})
+        await self._list(app_name, user_id, name)
         found = await self.get_session(app_name=app_name, user_id=user_id, session_id=name)
         if found is None:
             raise SessionNotFoundError(f"Session {name} was deleted while it was made.")
@@ -77,7 +78,7 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
             return None
         wanted = config.num_recent_events if config else None
         events = await self._events(app_name, user_id, session_id, wanted)
-        state |= {k[1:]: v for k, v in record.items() if k.startswith("=")}
+        state |= _own(record)
         state |= _not_applied(events, record.get(_APPLIED))
         if wanted == 0:
             events = []
@@ -95,28 +96,24 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
     async def list_sessions(self, *, app_name: str, user_id: str | None = None) -> ListSessionsResponse:
         """Without events; the one that changed last comes last."""
         store = await self._ready()
-        listed = (await store.get_state(self._place(app_name))).values()
-        ttl = self._memory.settings.ttl_s
-        oldest = time.time() - ttl if ttl else 0.0
-        kept = [e for e in listed if (user_id is None or e["user"] == user_id) and e["at"] >= oldest]
-        kept.sort(key=lambda e: (e["at"], e["user"], e["session"]))
-        states = await asyncio.gather(
-            *(self._merged(app_name, user) for user in dict.fromkeys(e["user"] for e in kept))
+        users = [user_id] if user_id is not None else list(await store.get_state(self._place(app_name, scope="users")))
+        found = await asyncio.gather(*(self._of_user(app_name, user) for user in users))
+        sessions = sorted(
+            (s for of_user in found for s in of_user), key=lambda s: (s.last_update_time, s.user_id, s.id)
         )
-        by_user = dict(zip(dict.fromkeys(e["user"] for e in kept), states, strict=True))
-        records = await asyncio.gather(*(store.get_state(self._place(app_name, e["user"], e["session"])) for e in kept))
-        sessions = [
-            Session(
-                id=e["session"],
-                app_name=app_name,
-                user_id=e["user"],
-                state=by_user[e["user"]] | {k[1:]: v for k, v in record.items() if k.startswith("=")},
-                last_update_time=e["at"],
-            )
-            for e, record in zip(kept, records, strict=True)
+        return ListSessionsResponse(sessions=sessions)
+
+    async def _of_user(self, app: str, user: str) -> list[Session]:
+        store = await self._ready()
+        names, shared = await asyncio.gather(
+            store.get_state(self._place(app, user, scope="sessions")), self._merged(app, user)
+        )
+        records = await asyncio.gather(*(store.get_state(self._place(app, user, name)) for name in names))
+        return [
+            Session(id=name, app_name=app, user_id=user, state=shared | _own(record), last_update_time=record[_CHANGED])
+            for name, record in zip(names, records, strict=True)
             if _CREATED in record
         ]
-        return ListSessionsResponse(sessions=sessions)
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Its events and its own state; what belongs to the user or the app stays."""
@@ -124,7 +121,7 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         place = self._place(app_name, user_id, session_id)
         await store.clear(place)
         await self._memory.clear(place, user_id=user_id)
-        await store.remove(self._place(app_name), [_entry(user_id, session_id)])
+        await store.remove(self._place(app_name, user_id, scope="sessions"), [session_id])
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Without the prefix `user:`."""
@@ -138,7 +135,8 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         store = await self._ready()
         app, user, name = session.app_name, session.user_id, session.id
         place = self._place(app, user, name)
-        if _CREATED not in await store.get_state(place):
+        before = await store.get_state(place)
+        if _CREATED not in before:
             raise SessionNotFoundError(f"Session {name} does not exist.")
         kept = event.model_dump(mode="json", exclude_none=True)
         actions = kept.get("actions", {})
@@ -147,9 +145,12 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
             actions["state_delta"] = delta
         mine = await self._shared(app, user, delta)
         await self._memory.append(place, {"id": f"event:{event.id}", "event": kept}, user_id=user)
-        record = {f"={k}": v for k, v in mine.items()}
-        changed = store.update_state(place, {**record, _CHANGED: event.timestamp, _APPLIED: event.id})
-        await asyncio.gather(changed, self._list(app, user, name, event.timestamp))
+        record = {f"={k}": v for k, v in mine.items()} | {_CHANGED: event.timestamp, _APPLIED: event.id}
+        ttl, now = self._memory.settings.ttl_s, time.time()
+        if ttl and now - before.get(_LISTED, 0) > ttl * _RELIST:
+            record[_LISTED] = now
+            await self._list(app, user, name)
+        await store.update_state(place, record)
         session.last_update_time = event.timestamp
         appended: Event = await super().append_event(session, event)
         return appended
@@ -177,13 +178,15 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         of_app, of_user = await asyncio.gather(*(store.get_state(p) for p in places))
         return {_APP + k: v for k, v in of_app.items()} | {_USER + k: v for k, v in of_user.items()}
 
-    async def _list(self, app: str, user: str, name: str, at: float) -> None:
+    async def _list(self, app: str, user: str, name: str) -> None:
         store = await self._ready()
-        entry = {"user": user, "session": name, "at": at}
-        await store.update_state(self._place(app), {_entry(user, name): entry})
+        await asyncio.gather(
+            store.update_state(self._place(app, scope="users"), {user: 1}),
+            store.update_state(self._place(app, user, scope="sessions"), {name: 1}),
+        )
 
     def _place(self, app: str, user: str = "", session: str = "", *, scope: str = "") -> str:
-        """Of an app's list of sessions, a user's state or a session; `scope` tells an app's own state apart."""
+        """Of a session or a user's state; `scope` tells an app's own state and the lists of users and sessions apart."""
         parts = (self._memory.settings.agent, "adk", app, user, session)
         return ":".join(escape(p) for p in parts) + (f":%{scope}" if scope else "")
 
@@ -196,8 +199,9 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         return self._state
 
 
-def _entry(user: str, session: str) -> str:
-    return f"{escape(user)}:{escape(session)}"
+def _own(record: dict[str, Any]) -> dict[str, Any]:
+    """What the agent keeps in a session's record."""
+    return {k[1:]: v for k, v in record.items() if k.startswith("=")}
 
 
 def _not_applied(events: list[Event], applied: str | None) -> dict[str, Any]:
