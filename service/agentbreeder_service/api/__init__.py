@@ -1,0 +1,1 @@
+"""The REST API: routes that translate, and what is around them."""

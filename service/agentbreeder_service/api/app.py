@@ -1,0 +1,144 @@
+"""The application: routes, their errors, health and metrics."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest, multiprocess
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from agentbreeder_core.errors import ConfigError
+from agentbreeder_core.version import __version__
+from substrate.connect.errors import StoreError, StoreUnavailable
+
+from .. import migrate
+from ..configs import ConfigStore
+from ..database import Database
+from ..errors import ServiceError, Unauthorized, Unavailable
+from ..messages import MessageStore
+from ..postgres_messages import PostgresMessages
+from ..service import MemoryService
+from ..settings import ServiceSettings
+from ..sqlite_messages import SqliteMessages
+from ..tokens import TokenChecker
+from . import configs, messages
+from .around import BodyLimit, Measured
+from .envelope import Envelope, error, refusal
+from .wiring import Gate
+
+_log = logging.getLogger("agentbreeder.service")
+
+
+def make_app(settings: ServiceSettings) -> FastAPI:
+    """Connects when it starts, and refuses to start on a database that is not at its revision."""
+    database = Database(
+        url=settings.database_url,
+        read_url=settings.read_database_url,
+        sqlite_path=settings.sqlite_path,
+        pool_size=settings.pool_size,
+    )
+    store = message_store(settings)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        await migrate.check(database)
+        await store.connect()
+        yield
+        await store.close()
+        await database.close()
+
+    app = FastAPI(title="AgentBreeder memory", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    app.state.service = MemoryService(ConfigStore(database), store)
+    app.state.gate = Gate(TokenChecker(settings.tokens), settings.rate)
+    app.state.database, app.state.store = database, store
+    app.include_router(configs.router)
+    app.include_router(messages.router)
+    _operations(app)
+    _errors(app)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(Measured)
+    return app
+
+
+def message_store(settings: ServiceSettings) -> MessageStore:
+    """In the database of the settings."""
+    if settings.sqlite_path is not None:
+        return SqliteMessages(settings.sqlite_path)
+    return PostgresMessages(settings.database_url, read_url=settings.read_database_url, pool_size=settings.pool_size)
+
+
+def _operations(app: FastAPI) -> None:
+    @app.get("/healthz", tags=["operations"], response_model=None)
+    async def healthz() -> Envelope:
+        """The process lives."""
+        return Envelope({"status": "ok", "version": __version__})
+
+    @app.get("/readyz", tags=["operations"], response_model=None)
+    async def readyz(request: Request) -> Envelope:
+        """The database answers and is at the revision."""
+        try:
+            await migrate.check(request.app.state.database)
+        except (ConfigError, SQLAlchemyError, OSError) as e:
+            _log.warning("not ready: %s", type(e).__name__)
+            raise Unavailable("not_ready", "the database cannot be used now") from None
+        return Envelope({"status": "ready"})
+
+    @app.get("/metrics", tags=["operations"], response_model=None)
+    async def metrics() -> Response:
+        """For Prometheus; of all processes together."""
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+def _errors(app: FastAPI) -> None:
+    @app.exception_handler(ServiceError)
+    async def refused(request: Request, e: ServiceError) -> Response:
+        headers = {"WWW-Authenticate": "Bearer"} if isinstance(e, Unauthorized) else None
+        return refusal(e.status, [error(e)], headers)
+
+    @app.exception_handler(StoreUnavailable)
+    async def away(request: Request, e: StoreUnavailable) -> Response:
+        return refusal(503, [_problem("store_unavailable", "the store cannot be reached now")], {"Retry-After": "2"})
+
+    @app.exception_handler(StoreError)
+    async def broken(request: Request, e: StoreError) -> Response:
+        _log.error("the store refused: %s", type(e).__name__)
+        return refusal(500, [_problem("store_error", "the store refused")])
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, e: RequestValidationError) -> Response:
+        return refusal(422, [_invalid(one) for one in e.errors()])
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, e: HTTPException) -> Response:
+        code = {404: "not_found", 405: "method_not_allowed"}.get(e.status_code, "refused")
+        return refusal(e.status_code, [_problem(code, str(e.detail))], dict(e.headers or {}))
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, e: Exception) -> Response:
+        # The text of an unforeseen error may hold anything, so it stays out of the answer and of the log.
+        _log.error("%s at %s", type(e).__name__, getattr(request.scope.get("route"), "path", "no route"))
+        return refusal(500, [_problem("internal", "something went wrong here")])
+
+
+def _problem(code: str, message: str, field: str | None = None) -> dict[str, Any]:
+    return {"code": code, "message": message, "field": field}
+
+
+def _invalid(one: dict[str, Any]) -> dict[str, Any]:
+    """What pydantic says, without what was sent."""
+    place = [str(p) for p in one["loc"] if p not in ("body", "query", "path", "header")]
+    code = "invalid_json" if one["type"] == "json_invalid" else "invalid"
+    text = str(one["msg"]).removeprefix("Value error, ")
+    return _problem(code, text, ".".join(place) or None)

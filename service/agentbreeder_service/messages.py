@@ -1,0 +1,94 @@
+"""`MessageStore`: the one seam between the service and where messages are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from .namespaces import Part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """One message. `payload` is its JSON as it was written; `seq` its place in the session, without gaps."""
+
+    id: str
+    seq: int
+    payload: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One session. `last_at` is when its newest message came."""
+
+    namespace: str
+    messages: int
+    created_at: datetime
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A message that a search found. `highlight` marks the words with <mark>."""
+
+    namespace: str
+    message: Stored
+    score: float
+    highlight: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """Counted from the sessions alone, however many messages there are."""
+
+    sessions: int
+    messages: int
+
+
+class MessageStore(Protocol):
+    """`window` 0 means all, `ttl_s` 0 for ever. Everything may raise `substrate`'s `StoreUnavailable`."""
+
+    async def connect(self) -> None:
+        """See that it answers."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        ...
+
+    async def append(
+        self, namespace: str, ids: Sequence[str], payloads: Sequence[str], ttl_s: int, window: int
+    ) -> list[Stored]:
+        """All or none, in this order; one whose id is known stays as it was. Returns those that are kept, in order."""
+        ...
+
+    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> list[Stored]:
+        """The newest before a number, oldest first."""
+        ...
+
+    async def sessions(self, part: Part, after: str, limit: int, window: int) -> list[SessionRow]:
+        """By namespace, after the given one."""
+        ...
+
+    async def search(self, part: Part, query: str, limit: int, window: int) -> list[Hit]:
+        """The best first. No text is a syntax error; one without a word finds nothing."""
+        ...
+
+    async def stats(self, part: Part, window: int) -> Stats:
+        """Of the sessions that are alive."""
+        ...
+
+    async def delete_session(self, namespace: str) -> bool:
+        """False when there was none."""
+        ...
+
+    async def delete_part(self, part: Part) -> int:
+        """Everything in it, some sessions at a time; how many messages there were."""
+        ...
+
+    async def forget(self, part: Part, user_id: str) -> int:
+        """Take a user's messages out of their sessions; how many."""
+        ...

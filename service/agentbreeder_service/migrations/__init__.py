@@ -1,0 +1,1 @@
+"""Alembic's revisions of the service's database; `agentbreeder db upgrade` runs them."""

@@ -1,0 +1,101 @@
+"""Messages in PostgreSQL, in the runtime's own tables: an agent in a container and the service see the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from substrate.connect.postgres_pool import PostgresPool
+from substrate.kernel.codec import dumps
+
+from . import postgres_sql as sql
+from .messages import Hit, SessionRow, Stats, Stored
+from .namespaces import Part, for_postgres
+
+_BATCH = 500
+
+
+class PostgresMessages:
+    """See `MessageStore`. Each call is one round trip; searches and counts go to the replica when there is one."""
+
+    def __init__(self, url: str, *, read_url: str = "", pool_size: int = 10) -> None:
+        self._pool = PostgresPool(url, size=pool_size)
+        self._reading = PostgresPool(read_url, size=pool_size) if read_url else self._pool
+
+    async def connect(self) -> None:
+        """Both of them."""
+        await self._pool.connect()
+        await self._reading.connect()
+
+    async def close(self) -> None:
+        """Both of them."""
+        await self._pool.close()
+        if self._reading is not self._pool:
+            await self._reading.close()
+
+    async def append(
+        self, namespace: str, ids: Sequence[str], payloads: Sequence[str], ttl_s: int, window: int
+    ) -> list[Stored]:
+        """One call; an id is kept once, so a repeated call does no harm."""
+        values = (namespace, list(ids), list(payloads), ttl_s, window)
+        rows = await self._pool.run(lambda connection: connection.fetch(sql.POST, *values))
+        return [_stored(row) for row in rows]
+
+    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> list[Stored]:
+        """One call."""
+        rows = await self._pool.run(lambda connection: connection.fetch(sql.PAGE, namespace, before, limit, window))
+        return [_stored(row) for row in rows]
+
+    async def sessions(self, part: Part, after: str, limit: int, window: int) -> list[SessionRow]:
+        """A range of the namespaces' index."""
+        values = (*_bounds(part), window, after, limit)
+        rows = await self._reading.run(lambda connection: connection.fetch(sql.SESSIONS, *values))
+        return [SessionRow(**dict(row)) for row in rows]
+
+    async def search(self, part: Part, query: str, limit: int, window: int) -> list[Hit]:
+        """Through the GIN index; of very many matches ten thousand are ranked."""
+        values = (*_bounds(part), query, limit, window)
+        rows = await self._reading.run(lambda connection: connection.fetch(sql.SEARCH, *values))
+        return [
+            Hit(namespace=r["namespace"], message=_stored(r), score=float(r["score"]), highlight=r["highlight"])
+            for r in rows
+        ]
+
+    async def stats(self, part: Part, window: int) -> Stats:
+        """From the counters of the sessions."""
+        values = (*_bounds(part), window)
+        row = await self._reading.run(lambda connection: connection.fetchrow(sql.STATS, *values))
+        return Stats(sessions=row["sessions"], messages=row["messages"])
+
+    async def delete_session(self, namespace: str) -> bool:
+        """With its messages."""
+        done = await self._pool.run(lambda connection: connection.execute(sql.DELETE_SESSION, namespace))
+        return bool(done != "DELETE 0")
+
+    async def delete_part(self, part: Part) -> int:
+        """500 sessions at a time, so that nothing else waits long."""
+        bounds = _bounds(part)
+        count = await self._pool.run(lambda connection: connection.fetchval(sql.COUNT_PART, *bounds))
+        while await self._pool.run(lambda c: c.execute(sql.DELETE_PART, *bounds, _BATCH)) == f"DELETE {_BATCH}":
+            continue
+        return int(count)
+
+    async def forget(self, part: Part, user_id: str) -> int:
+        """Session by session."""
+        if "\x00" in user_id:
+            user_id = dumps(user_id).decode().strip()[1:-1]  # as it stands in a payload that jsonb cannot hold
+        values = (*_bounds(part), user_id)
+        rows = await self._pool.run(lambda connection: connection.fetch(sql.USERS_SESSIONS, *values))
+        gone = 0
+        for row in rows:
+            session = row["id"]
+            gone += await self._pool.run(lambda c, s=session: c.fetchval(sql.FORGET, s, user_id))  # type: ignore[misc]
+        return gone
+
+
+def _bounds(part: Part) -> tuple[Any, ...]:
+    return part.prefix, part.end, for_postgres(part.only) if part.only else None
+
+
+def _stored(row: Any) -> Stored:
+    return Stored(id=row["id"], seq=row["seq"], payload=row["payload"], created_at=row["created_at"])

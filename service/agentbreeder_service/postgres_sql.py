@@ -1,0 +1,123 @@
+"""What the service adds to the runtime's tables in PostgreSQL, and asks of them. Everything a user brings is a parameter."""
+
+from __future__ import annotations
+
+SCHEMA = r"""
+-- What of a message is searched: its content, in text or in parts. A payload that jsonb cannot hold (NUL, lone
+-- surrogates) is searched as it is written. 200,000 characters always fit a tsvector.
+CREATE FUNCTION agentbreeder_text(payload text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE content jsonb;
+BEGIN
+    content := payload::jsonb -> 'content';
+    RETURN left(CASE jsonb_typeof(content) WHEN 'string' THEN content #>> '{}' ELSE content::text END, 200000);
+EXCEPTION WHEN untranslatable_character OR invalid_text_representation OR program_limit_exceeded THEN
+    RETURN left(regexp_replace(payload, '\\u[0-9a-fA-F]{4}', ' ', 'g'), 200000);
+END $$;
+
+CREATE FUNCTION agentbreeder_field(payload text, field text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN payload::jsonb ->> field;
+EXCEPTION WHEN untranslatable_character OR invalid_text_representation OR program_limit_exceeded THEN
+    RETURN substring(payload FROM '"' || field || '":"((?:[^"\\]|\\.)*)"');
+END $$;
+
+ALTER TABLE agentbreeder_messages
+    ADD COLUMN search tsvector GENERATED ALWAYS AS (to_tsvector('english', coalesce(agentbreeder_text(payload), ''))) STORED,
+    ADD COLUMN user_id text COLLATE "C" GENERATED ALWAYS AS (agentbreeder_field(payload, 'user_id')) STORED;
+CREATE INDEX agentbreeder_messages_search ON agentbreeder_messages USING gin (search);
+CREATE INDEX agentbreeder_messages_user ON agentbreeder_messages (user_id) WHERE user_id IS NOT NULL;
+
+-- Keep messages and say under which numbers, in one round trip; a message whose id is known stays as it was.
+CREATE FUNCTION agentbreeder_post(the_namespace text, ids text[], payloads text[], ttl_s int, max_messages int)
+RETURNS TABLE (id text, seq bigint, payload text, created_at timestamptz) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM agentbreeder_turn(the_namespace, ids, payloads, ttl_s, max_messages, -1, false);
+    RETURN QUERY SELECT m.message_id, m.seq, m.payload, m.created_at FROM agentbreeder_messages m
+    WHERE m.session = (SELECT s.id FROM agentbreeder_sessions s WHERE s.namespace = the_namespace)
+        AND m.message_id = ANY (ids) ORDER BY m.seq;
+END $$;
+
+-- The newest before a number, in order; by range of the number, whatever the planner knows of the table.
+CREATE FUNCTION agentbreeder_page(the_namespace text, before bigint, count int, max_messages int)
+RETURNS TABLE (id text, seq bigint, payload text, created_at timestamptz) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    one record;
+    upper bigint;
+BEGIN
+    SELECT s.id, s.next_seq, s.first_seq INTO one FROM agentbreeder_sessions s
+    WHERE s.namespace = the_namespace AND (s.expires_at IS NULL OR s.expires_at > now());
+    IF NOT FOUND THEN RETURN; END IF;
+    upper := least(coalesce(before, one.next_seq), one.next_seq);
+    RETURN QUERY SELECT m.message_id, m.seq, m.payload, m.created_at FROM agentbreeder_messages m
+    WHERE m.session = one.id AND m.seq < upper AND m.seq >= upper - count
+        AND m.seq >= CASE WHEN max_messages > 0 THEN one.next_seq - max_messages ELSE 0 END
+    ORDER BY m.seq;
+END $$;
+
+-- Take a user's messages out of one session and number the rest anew, without gaps.
+CREATE FUNCTION agentbreeder_forget(the_session bigint, the_user text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    one record;
+    gone bigint;
+    kept bigint;
+BEGIN
+    SELECT s.id, s.first_seq INTO one FROM agentbreeder_sessions s WHERE s.id = the_session FOR UPDATE;
+    IF NOT FOUND THEN RETURN 0; END IF;
+    DELETE FROM agentbreeder_messages m WHERE m.session = the_session AND m.user_id = the_user;
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    -- Through negative numbers, because the key is checked row by row.
+    UPDATE agentbreeder_messages m SET seq = -n.place FROM (
+        SELECT x.seq, row_number() OVER (ORDER BY x.seq) AS place FROM agentbreeder_messages x WHERE x.session = the_session
+    ) n WHERE m.session = the_session AND m.seq = n.seq;
+    GET DIAGNOSTICS kept = ROW_COUNT;
+    UPDATE agentbreeder_messages m SET seq = one.first_seq - 1 - m.seq WHERE m.session = the_session;
+    UPDATE agentbreeder_sessions s SET next_seq = one.first_seq + kept WHERE s.id = the_session;
+    IF kept = 0 THEN DELETE FROM agentbreeder_sessions s WHERE s.id = the_session; END IF;
+    RETURN gone;
+END $$;
+"""
+POST = "SELECT * FROM agentbreeder_post($1, $2, $3, $4, $5)"
+PAGE = "SELECT * FROM agentbreeder_page($1, $2, $3, $4)"
+# The sessions of a part that are alive: $1 and $2 are the first namespace and the one after the last, $3 a pattern or NULL.
+ALIVE = """
+s.namespace >= $1 AND s.namespace < $2 AND ($3::text IS NULL OR s.namespace ~ $3)
+AND (s.expires_at IS NULL OR s.expires_at > now())
+"""
+_COUNT = "CASE WHEN $4 > 0 THEN least(s.next_seq - s.first_seq, $4) ELSE s.next_seq - s.first_seq END"
+SESSIONS = f"""
+SELECT s.namespace, {_COUNT} AS messages, s.created_at,
+    (SELECT m.created_at FROM agentbreeder_messages m WHERE m.session = s.id AND m.seq = s.next_seq - 1) AS last_at
+FROM agentbreeder_sessions s WHERE {ALIVE} AND s.namespace > $5 ORDER BY s.namespace LIMIT $6
+"""
+STATS = f"""
+SELECT count(*) AS sessions, coalesce(sum({_COUNT}), 0)::bigint AS messages FROM agentbreeder_sessions s WHERE {ALIVE}
+"""
+# At most ten thousand matches are ranked: a word that stands in a million messages is not ranked a million times.
+SEARCH = f"""
+WITH wanted AS (SELECT websearch_to_tsquery('english', $4) AS query), found AS (
+    SELECT s.namespace, m.message_id, m.seq, m.payload, m.created_at, m.search
+    FROM agentbreeder_messages m JOIN agentbreeder_sessions s ON s.id = m.session
+    WHERE m.search @@ (SELECT query FROM wanted) AND {ALIVE}
+        AND ($6 = 0 OR m.seq >= s.next_seq - $6)
+    LIMIT 10000
+), best AS (
+    SELECT found.*, ts_rank_cd(search, (SELECT query FROM wanted)) AS score FROM found
+    ORDER BY score DESC, created_at DESC, message_id LIMIT $5
+)
+SELECT namespace, message_id AS id, seq, payload, created_at, score, ts_headline('english', agentbreeder_text(payload),
+    (SELECT query FROM wanted), 'StartSel=<mark>, StopSel=</mark>, MaxFragments=2, MaxWords=24, MinWords=8') AS highlight
+FROM best ORDER BY score DESC, created_at DESC, message_id
+"""
+DELETE_SESSION = "DELETE FROM agentbreeder_sessions WHERE namespace = $1"
+DELETE_PART = """
+DELETE FROM agentbreeder_sessions WHERE id IN (
+    SELECT s.id FROM agentbreeder_sessions s WHERE s.namespace >= $1 AND s.namespace < $2
+    AND ($3::text IS NULL OR s.namespace ~ $3) LIMIT $4
+)
+"""
+COUNT_PART = f"SELECT coalesce(sum(s.next_seq - s.first_seq), 0)::bigint FROM agentbreeder_sessions s WHERE {ALIVE}"
+USERS_SESSIONS = f"""
+SELECT DISTINCT s.id FROM agentbreeder_messages m JOIN agentbreeder_sessions s ON s.id = m.session
+WHERE m.user_id = $4 AND {ALIVE}
+"""
+FORGET = "SELECT agentbreeder_forget($1, $2)"
