@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import ConfirmationNeeded, Drifted, Interrupted, PreflightFailed
 from agentbreeder_core.events import EventSink, Note
+from agentbreeder_resolver.configs import MemoryConfigSource
 from agentbreeder_resolver.plan_types import MemoryPlan
 from agentbreeder_state.record import AgentRecord
 from agentbreeder_state.store import StateStore
@@ -52,6 +53,7 @@ def deploy(
     cancel: threading.Event | None = None,
     approve: Callable[[PlanResult], bool] | None = None,
     network_env: Mapping[str, str] | None = None,
+    configs: MemoryConfigSource | None = None,
 ) -> Deployment:
     """Bring the cloud to what the agent file asks for, and record it. Run again after any failure: it resumes.
 
@@ -64,7 +66,7 @@ def deploy(
     `PreflightFailed` and `NameTaken` before anything is made; `CloudError` and `Interrupted` with state kept.
     """
     project = Project.of(path, project_dir)
-    memory_plan = project.resolve(strict=strict, network_env=network_env)
+    memory_plan = project.resolve(strict=strict, network_env=network_env, configs=configs)
     time = or_system(clock)
     shared = Shared.begin(time, on_event=on_event, cancel=cancel, timeout_s=timeout_s, secrets=secrets_of(memory_plan))
     options = _Options(strict=strict, adopt=adopt, recreate_missing=recreate_missing, approve=approve)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import ConfigError, PreflightFailed
 from agentbreeder_core.secret import Secret
+from agentbreeder_resolver.configs import MemoryConfigSource
 from agentbreeder_resolver.plan_types import MemoryPlan
 from agentbreeder_state.record import AgentRecord, Resource
 
@@ -26,17 +27,19 @@ def plan(
     project_dir: str | os.PathLike[str] | None = None,
     clock: Clock | None = None,
     network_env: Mapping[str, str] | None = None,
+    configs: MemoryConfigSource | None = None,
 ) -> PlanResult:
     """What `deploy` would do for the agent file at `path` (a file, or a folder with agent.yaml).
 
     Reads the file, `memory.yaml` beside it and the state; touches no network unless `preflight`, which adds the
-    read-only checks (seconds). `network_env` gives defaults for network keys the file leaves out.
+    read-only checks (seconds). `network_env` gives defaults for network keys the file leaves out, and `configs` named memory
+    configs that memory.yaml does not have.
 
     Raises `ConfigError` (all problems of the file), `StateError`, and with `preflight` also `AuthError` and
     `PreflightFailed` (every finding at once).
     """
     project = Project.of(path, project_dir)
-    memory_plan = project.resolve(strict=strict, network_env=network_env)
+    memory_plan = project.resolve(strict=strict, network_env=network_env, configs=configs)
     state = project.store().read()
     record = state.agents.get(memory_plan.agent) if state else None
     result = planned(memory_plan, record)

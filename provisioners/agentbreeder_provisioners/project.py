@@ -13,6 +13,7 @@ from typing import Any
 from agentbreeder_core.clock import Clock, SystemClock
 from agentbreeder_core.errors import ConfigError, StateMissing
 from agentbreeder_resolver import plan_to_json, resolve_path
+from agentbreeder_resolver.configs import MemoryConfigSource
 from agentbreeder_resolver.plan_types import Finding, MemoryPlan
 from agentbreeder_state import FileStateStore
 from agentbreeder_state.record import AgentRecord, InfraState
@@ -40,9 +41,12 @@ class Project:
     def store(self) -> StateStore:
         return store_in(self.folder)
 
-    def resolve(self, *, strict: bool, network_env: Mapping[str, str] | None) -> MemoryPlan:
-        """The memory plan of the agent file. `network_env` fills in network keys that the file does not give."""
-        return resolve_path(self.file, strict=strict, network_env=network_env)
+    def resolve(
+        self, *, strict: bool, network_env: Mapping[str, str] | None, configs: MemoryConfigSource | None = None
+    ) -> MemoryPlan:
+        """The memory plan of the agent file. `network_env` fills in network keys that the file does not give, `configs`
+        named memory configs that memory.yaml does not have."""
+        return resolve_path(self.file, strict=strict, network_env=network_env, configs=configs)
 
     def source(self) -> str:
         """The agent file relative to the project folder, as state records it."""

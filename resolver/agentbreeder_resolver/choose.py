@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from agentbreeder_core.namespaces import DEFAULT_TEAM, pattern_of
+
 from .configs import MemoryConfig, MemoryConfigSource
 from .plan_types import Finding, Severity
 from .reader import suggest
@@ -18,6 +20,7 @@ class Choice:
     ttl_seconds: int = 0
     reason: str = ""
     where: str = ""
+    config: MemoryConfig | None = None
     findings: list[Finding] = field(default_factory=list)
 
     def say(self, severity: Severity, code: str, message: str, where: str) -> None:
@@ -29,7 +32,7 @@ def choose_backend(spec: AgentSpec, configs: MemoryConfigSource) -> Choice:
     choice = Choice()
     named = _named_config(spec, configs, choice)
     if named is not None:
-        choice.ttl_seconds = named.ttl_seconds
+        choice.config, choice.ttl_seconds = named, named.ttl_seconds
     explicit, url = spec.memory.backend, spec.memory.backend_url
     inferred = url.url.family if url and url.url else ""
     if explicit:
@@ -57,6 +60,21 @@ def choose_backend(spec: AgentSpec, configs: MemoryConfigSource) -> Choice:
         choice.backend, choice.where = named.backend, named.where
         choice.reason = f"the memory config {named.name!r} says {named.backend}"
     return choice
+
+
+def config_env(config: MemoryConfig | None, team: str) -> dict[str, str]:
+    """What a named config says to the container beside its backend: how much is kept, and under which names, so that the
+    service sees the same conversations."""
+    if config is None:
+        return {}
+    team = config.team or team or DEFAULT_TEAM
+    env = {"MEMORY_TYPE": config.memory_type}
+    if config.memory_type == "buffer_window":
+        env["MEMORY_MAX_MESSAGES"] = str(config.max_messages)
+    env["MEMORY_NAMESPACE_PATTERN"] = pattern_of(team, config.name, config.namespace_pattern, config.scope)
+    if "{team}" in config.namespace_pattern:
+        env["AGENT_TEAM"] = team
+    return env
 
 
 def _named_config(spec: AgentSpec, configs: MemoryConfigSource, choice: Choice) -> MemoryConfig | None:

@@ -32,7 +32,7 @@ MAX_MESSAGES = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryConfig:
-    """One named config. `ttl_seconds` 0 means no expiry. `where` is its place, for messages."""
+    """One named config. `ttl_seconds` 0 means no expiry. `where` is its place, for messages. `team` "" is the agent's own."""
 
     name: str
     where: str
@@ -43,6 +43,7 @@ class MemoryConfig:
     namespace_pattern: str = "{agent_id}:{session_id}"
     scope: str = "agent"
     linked_agents: tuple[str, ...] = ()
+    team: str = ""
 
 
 class MemoryConfigSource(Protocol):
@@ -85,6 +86,25 @@ class FileMemoryConfigs:
         if self._configs is None:
             self._configs = _load(self._path) if self._path.exists() else {}
         return self._configs
+
+
+class ChainedConfigs:
+    """Asks one source after another; the first that has a config of the name decides."""
+
+    def __init__(self, *sources: MemoryConfigSource) -> None:
+        self._sources = sources
+
+    @property
+    def location(self) -> str:
+        return " or ".join(source.location for source in self._sources)
+
+    def get(self, name: str) -> MemoryConfig | None:
+        """See `MemoryConfigSource.get`."""
+        return next((found for source in self._sources if (found := source.get(name)) is not None), None)
+
+    def names(self) -> Sequence[str]:
+        """See `MemoryConfigSource.names`."""
+        return tuple(dict.fromkeys(name for source in self._sources for name in source.names()))
 
 
 def _load(path: Path) -> dict[str, MemoryConfig]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from agentbreeder_core.errors import ConfigError, Problem
 
-from .choose import Choice, choose_backend
-from .configs import CONFIG_FILE, FileMemoryConfigs, MemoryConfigSource
+from .choose import Choice, choose_backend, config_env
+from .configs import CONFIG_FILE, ChainedConfigs, FileMemoryConfigs, MemoryConfigSource
 from .findings import conflict_findings, url_findings, variable_findings
 from .network import REGION_KEYS, missing_network, network_of
 from .plan_types import (
@@ -63,11 +63,21 @@ class _Draft:
             self.env[variable] = url.url.as_injected()
 
 
-def resolve_path(path: Path, *, strict: bool = False, network_env: Mapping[str, str] | None = None) -> MemoryPlan:
-    """Read an agent file (or the agent.yaml of a folder) and memory.yaml beside it, and resolve them."""
+def resolve_path(
+    path: Path,
+    *,
+    strict: bool = False,
+    network_env: Mapping[str, str] | None = None,
+    configs: MemoryConfigSource | None = None,
+) -> MemoryPlan:
+    """Read an agent file (or the agent.yaml of a folder) and memory.yaml beside it, and resolve them. `configs` is asked for
+    what memory.yaml does not have."""
     file = path / AGENT_FILE if path.is_dir() else path
     spec = load_agent_spec(file)
-    return resolve(spec, FileMemoryConfigs(file.parent / CONFIG_FILE), strict=strict, network_env=network_env)
+    named: MemoryConfigSource = FileMemoryConfigs(file.parent / CONFIG_FILE)
+    if configs is not None:
+        named = ChainedConfigs(named, configs)
+    return resolve(spec, named, strict=strict, network_env=network_env)
 
 
 def resolve(
@@ -90,6 +100,7 @@ def resolve(
         draft.env["MEMORY_BACKEND"] = choice.backend
         if choice.ttl_seconds > 0:
             draft.env["MEMORY_TTL_SECONDS"] = str(choice.ttl_seconds)
+        draft.env |= config_env(choice.config, spec.team)
     defaults = network_env or {}
     network = network_of(spec.cloud, spec.env_vars, spec.memory.provision.get("network", {}), defaults)
     region = spec.region or defaults.get(REGION_KEYS.get(spec.cloud, ""), "")

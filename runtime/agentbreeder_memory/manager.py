@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from agentbreeder_core.namespaces import escape
 from substrate.connect.errors import StoreError
 from substrate.kernel.codec import as_messages, loads_array, named
 
 from .in_memory_log import InMemoryLog, NoLog
 from .log import SessionLog
 from .outage import Backlog
-from .settings import MemorySettings, escape, namespace_of
+from .settings import MemorySettings, namespace_of
 
 Message = dict[str, Any]
 _NAMESPACES_KEPT = 10_000

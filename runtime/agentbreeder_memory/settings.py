@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, cast
-from urllib.parse import unquote_to_bytes
 
+from agentbreeder_core.namespaces import SPECIAL, escape
 from agentbreeder_core.url import BackendUrl, BadUrl
 from substrate.connect.cloud_sql import CloudSqlInstance
 from substrate.connect.errors import StoreMisconfigured
@@ -22,7 +22,6 @@ DEFAULT_PATTERN = "{agent_id}:{session_id}"
 DEFAULT_WINDOW, MAX_WINDOW, MAX_TTL_S = 100, 100_000, 10 * 365 * 86_400
 _URL_OF = {"redis": "REDIS_URL", "postgresql": "DATABASE_URL"}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_SPECIAL = re.compile(r"[^A-Za-z0-9_.@+=-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +147,7 @@ def checked_pattern(pattern: str) -> str:
             f"the namespace pattern {pattern[:80]!r} must hold placeholders out of: "
             + ", ".join(f"{{{n}}}" for n in sorted(PLACEHOLDERS))
         )
-    if any(not _SPECIAL.search(between) for between in _PLACEHOLDER.split(pattern)[2:-1:2]) or "%" in pattern:
+    if any(not SPECIAL.search(between) for between in _PLACEHOLDER.split(pattern)[2:-1:2]) or "%" in pattern:
         # Two values would meet: "a-b" and "c" is "a" and "b-c".
         raise StoreMisconfigured(
             f"the namespace pattern {pattern[:80]!r} needs a character between its placeholders that no value can hold, "
@@ -166,13 +165,3 @@ def namespace_of(pattern: str, values: Mapping[str, str]) -> str:
     if missing:
         raise ValueError(f"the namespace pattern needs {', '.join(missing)}")
     return _PLACEHOLDER.sub(lambda m: escape(values[m[1]]), pattern)
-
-
-def escape(value: str) -> str:
-    """Letters, digits and `_.@+=-` stay, anything else is `%` and its UTF-8 bytes in hexadecimal."""
-    return _SPECIAL.sub(lambda m: "".join(f"%{b:02X}" for b in m[0].encode("utf-8", "surrogatepass")), value)
-
-
-def unescape(text: str) -> str:
-    """The value that `escape` was given."""
-    return unquote_to_bytes(text).decode("utf-8", "surrogatepass")

@@ -46,6 +46,7 @@ class Database:
         if self.sqlite_path is None:
             return cast("AsyncEngine", open_engine(self.url, pool_size=self.pool_size))
         self.sqlite_path.parent.mkdir(parents=True, exist_ok=True)
+        self.sqlite_path.touch(mode=0o600)  # conversations are for their owner
         return create_async_engine(
             f"sqlite+aiosqlite:///{self.sqlite_path}", connect_args={"timeout": BUSY_S}, hide_parameters=True
         )

@@ -7,25 +7,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agentbreeder_memory.settings import escape, namespace_of, unescape
+from agentbreeder_core.namespaces import escape, pattern_of, prefix_of, unescape
+from agentbreeder_memory.settings import namespace_of
 
 from .errors import Invalid
 from .models import Config
 
-SHARED = "*"
-"""What stands for the agent where a team's agents share: no agent has this name, because it is escaped in every value."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-
-
-def prefix_of(team: str, name: str) -> str:
-    """What the namespaces of a config begin with, and no others do."""
-    return f"{escape(team)}/{escape(name)}/"
-
-
-def pattern_of(team: str, name: str, pattern: str, scope: str) -> str:
-    """The whole pattern, as an agent's container is given it: with the team and name in front, and under the scopes `team`
-    and `global` without the agent, so that all agents share a session."""
-    return prefix_of(team, name) + (pattern.replace("{agent_id}", SHARED) if scope != "agent" else pattern)
 
 
 def namespace(config: Config, values: Mapping[str, str]) -> str:

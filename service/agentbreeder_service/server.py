@@ -40,10 +40,10 @@ def prepare_dev(path: Path, environ: Mapping[str, str]) -> tuple[dict[str, str],
         made[_SQLITE] = str(path)
         if not path.exists():
             asyncio.run(_upgrade(Database(sqlite_path=path)))
-    settings = ServiceSettings.from_environ({**environ, **made}, sqlite_path=None if environ.get("DATABASE_URL") else path)
-    token = create_token(
-        settings.tokens, subject="dev", team="default", roles=("admin",), lifetime=timedelta(days=1)
+    settings = ServiceSettings.from_environ(
+        {**environ, **made}, sqlite_path=None if environ.get("DATABASE_URL") else path
     )
+    token = create_token(settings.tokens, subject="dev", team="default", roles=("admin",), lifetime=timedelta(days=1))
     return made, token
 
 

@@ -50,7 +50,7 @@ class ServiceSettings:
 
         Raises `ConfigError`.
         """
-        database = "" if sqlite_path else _postgres(environ, "DATABASE_URL")
+        database = "" if sqlite_path else postgres_url(environ, "DATABASE_URL")
         if not database and sqlite_path is None:
             raise ConfigError(
                 "DATABASE_URL is not set",
@@ -69,7 +69,7 @@ class ServiceSettings:
         return cls(
             tokens=token_settings(environ),
             database_url=database,
-            read_database_url=_postgres(environ, "DATABASE_READ_URL"),
+            read_database_url=postgres_url(environ, "DATABASE_READ_URL"),
             sqlite_path=sqlite_path,
             rate=rate,
             pool_size=int(pool),
@@ -113,7 +113,8 @@ def _key(path: str) -> str:
     return text
 
 
-def _postgres(environ: Mapping[str, str], name: str) -> str:
+def postgres_url(environ: Mapping[str, str], name: str) -> str:
+    """A variable's PostgreSQL URL, "" when it is not set. Raises `ConfigError`, which holds no part of it."""
     url = environ.get(name, "").strip()
     if not url:
         return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ..mode import Mode
@@ -12,11 +14,12 @@ from ..options import common_options
 def command() -> None:
     """Prepare the database that keeps an agent's conversations.
 
-    An agent makes its tables at its first connect. This is for databases where it may not.
+    An agent makes its tables at its first connect; `init` is for databases where it may not. `upgrade` is for the memory
+    service, which migrates nothing unasked.
 
     \b
     Example:
-      agentbreeder db init --print
+      agentbreeder db upgrade
     """
 
 
@@ -49,6 +52,50 @@ def init(mode: Mode, print_: bool, vector: bool, variable: str) -> None:
         raise ConfigError(f"{variable} is not set", hint="agentbreeder db init --print shows the SQL instead")
     _migrate(url, vector)
     out.talk(f"The tables of the memory are of version {len(MIGRATIONS)}.")
+
+
+@command.command("upgrade")
+@click.option("--variable", default="DATABASE_URL", show_default=True, metavar="NAME", help="Where the URL is.")
+@click.option(
+    "--file", "file", type=click.Path(path_type=Path), help="A file of SQLite instead, such as .agentbreeder/memory.db."
+)
+@common_options
+@click.pass_obj
+def upgrade(mode: Mode, variable: str, file: Path | None) -> None:
+    """Bring the memory service's database to this version.
+
+    An agent may have made its tables there already; they are kept. A revision is applied whole or not at all.
+
+    \b
+    Example:
+      agentbreeder db upgrade
+    """
+    import os
+
+    from agentbreeder_core.errors import ConfigError, MissingExtra
+
+    from ..views import out
+
+    try:
+        from agentbreeder_service.upgrading import upgrade_now
+    except ImportError as e:
+        raise MissingExtra(
+            f"the service needs {e.name}, which is not installed", hint="pip install 'agentbreeder-memory[service]'"
+        ) from e
+    url = os.environ.get(variable, "").strip()
+    if file is None and not url:
+        raise ConfigError(
+            f"{variable} is not set", hint="export it, or name a file: agentbreeder db upgrade --file PATH"
+        )
+    before, after = upgrade_now(url, file)
+    if mode.json:
+        out.document({"before": before or None, "after": after})
+    else:
+        out.talk(
+            f"The database is at revision {after}."
+            if before == after
+            else f"Upgraded from {before or 'nothing'} to {after}."
+        )
 
 
 def _migrate(url: str, vector: bool) -> None:

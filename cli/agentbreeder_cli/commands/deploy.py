@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..memory_configs import configs_for
 from ..mode import Mode
 from ..network import network_from_shell
 from ..next_step import command_line, folder_of
@@ -96,6 +97,7 @@ def command(
             recreate_missing=recreate_missing,
             lock_wait_s=lock_wait_s,
             network_env=network_from_shell(),
+            configs=configs_for(path, project_dir),
             approve=lambda planned: _approve(planned, mode, yes, sink),
         )
     if mode.json:

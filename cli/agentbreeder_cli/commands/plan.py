@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..memory_configs import configs_for
 from ..mode import Mode
 from ..network import network_from_shell
 from ..next_step import command_line
@@ -34,7 +35,14 @@ def command(mode: Mode, path: Path, preflight: bool, strict: bool, project_dir: 
     from ..views import out
     from ..views.plan import show
 
-    result = plan(path, strict=strict, preflight=preflight, project_dir=project_dir, network_env=network_from_shell())
+    result = plan(
+        path,
+        strict=strict,
+        preflight=preflight,
+        project_dir=project_dir,
+        network_env=network_from_shell(),
+        configs=configs_for(path, project_dir),
+    )
     if mode.json:
         out.document(result.to_json())
         return

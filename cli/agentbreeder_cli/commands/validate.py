@@ -11,6 +11,7 @@ from ..mode import Mode
 from ..options import common_options, strict_option
 
 if TYPE_CHECKING:
+    from ..memory_configs import configs_for
     from ..views.files import Checked
 
 EXIT_INVALID = 2
@@ -49,7 +50,7 @@ def _check(path: Path, strict: bool) -> Checked:
     from ..views.files import Checked
 
     try:
-        plan = resolve_path(path, strict=strict)
+        plan = resolve_path(path, strict=strict, configs=configs_for(path, None))
     except ConfigError as e:
         whole_file = Problem(code=e.code, message=e.detail, file=str(path))
         return Checked(path=path, problems=e.problems or (whole_file,))

@@ -19,10 +19,10 @@ from google.adk.sessions.base_session_service import BaseSessionService, GetSess
 from google.adk.sessions.state import State
 from pydantic_core import to_jsonable_python
 
+from agentbreeder_core.namespaces import escape
 from substrate.kernel.codec import new_id
 
 from ..manager import MemoryManager
-from ..settings import escape
 from ..state import FieldStore, state_store
 
 _APP, _USER, _TEMP = State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX

@@ -1,0 +1,210 @@
+"""Memory configs as the command reaches them: in a file of the project, or through the service. The same calls either way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from agentbreeder_core.errors import ConfigError
+
+from . import migrate
+from .api.configs import shown
+from .configs import ConfigStore
+from .database import Database
+from .errors import ServiceError
+from .models import ConfigIn, ConfigPatch
+from .principals import ADMIN, Requesting
+from .service import MemoryService
+from .sqlite_messages import SqliteMessages
+
+T = TypeVar("T")
+Fields = Mapping[str, Any]
+
+
+class ConfigAccess(Protocol):
+    """Blocking. Raises `ConfigError` with what the service says; `show` and the others take a name or an id."""
+
+    @property
+    def location(self) -> str:
+        """Where they are, for messages."""
+        ...
+
+    def create(self, fields: Fields) -> dict[str, Any]:
+        """Make one."""
+        ...
+
+    def list_all(self) -> list[dict[str, Any]]:
+        """Every one of the team, and the global ones."""
+        ...
+
+    def show(self, name: str) -> dict[str, Any]:
+        """One."""
+        ...
+
+    def update(self, name: str, changes: Fields) -> dict[str, Any]:
+        """Change what is named."""
+        ...
+
+    def delete(self, name: str) -> int:
+        """Delete it with its messages; how many these were."""
+        ...
+
+
+class LocalConfigs:
+    """In a file of SQLite, through the service's own code; whoever may read the file is an admin of the team."""
+
+    def __init__(self, path: Path, team: str) -> None:
+        self._path = path
+        self._who: Requesting = {
+            "requesting_team": team,
+            "requesting_agent": "",
+            "requesting_roles": frozenset({ADMIN}),
+        }
+
+    @property
+    def location(self) -> str:
+        return str(self._path)
+
+    def create(self, fields: Fields) -> dict[str, Any]:
+        """Makes the file when it is not there."""
+
+        async def run(service: MemoryService) -> dict[str, Any]:
+            return shown(await service.create_config(ConfigIn(**fields), **self._who))
+
+        return self._run(run, make=True)
+
+    def list_all(self) -> list[dict[str, Any]]:
+        """Nothing while there is no file."""
+
+        async def run(service: MemoryService) -> list[dict[str, Any]]:
+            return [shown(c) for c in await service.configs("", 10_000, **self._who)]
+
+        return self._run(run) if self._path.exists() else []
+
+    def show(self, name: str) -> dict[str, Any]:
+        """One."""
+
+        async def run(service: MemoryService) -> dict[str, Any]:
+            return shown(await service.config(name, **self._who))
+
+        return self._run(run)
+
+    def update(self, name: str, changes: Fields) -> dict[str, Any]:
+        """Change what is named."""
+
+        async def run(service: MemoryService) -> dict[str, Any]:
+            return shown(await service.change_config(name, ConfigPatch(**changes), **self._who))
+
+        return self._run(run)
+
+    def delete(self, name: str) -> int:
+        """With its messages."""
+
+        async def run(service: MemoryService) -> int:
+            return await service.delete_config(name, **self._who)
+
+        return self._run(run)
+
+    def _run(self, call: Callable[[MemoryService], Awaitable[T]], *, make: bool = False) -> T:
+        if not make and not self._path.exists():
+            raise ConfigError(
+                f"there are no memory configs in {self._path}", hint="agentbreeder config memory create --name ..."
+            )
+        try:
+            return asyncio.run(self._with_service(call, make))
+        except ServiceError as e:
+            raise _told(e.message, e.field, self.location) from None
+
+    async def _with_service(self, call: Callable[[MemoryService], Awaitable[T]], make: bool) -> T:
+        database, messages = Database(sqlite_path=self._path), SqliteMessages(self._path)
+        try:
+            if make and not self._path.exists():
+                await migrate.upgrade(database)
+            await migrate.check(database)
+            return await call(MemoryService(ConfigStore(database), messages))
+        finally:
+            await messages.close()
+            await database.close()
+
+
+class RemoteConfigs:
+    """Through the service at a URL, with a token."""
+
+    def __init__(self, url: str, token: str) -> None:
+        """Raises `ConfigError` for a URL that would send the token unencrypted over a network."""
+        local = url.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
+        if not url.startswith("https://") and not local:
+            raise ConfigError(
+                "AGENTBREEDER_API_URL must be an https URL, or http on this machine", hint="check the URL"
+            )
+        self._url, self._token = url.rstrip("/"), token
+
+    @property
+    def location(self) -> str:
+        return self._url
+
+    def create(self, fields: Fields) -> dict[str, Any]:
+        """POST."""
+        return dict(self._ask("POST", "", json=dict(fields))["data"])
+
+    def list_all(self) -> list[dict[str, Any]]:
+        """GET, page by page."""
+        found: list[dict[str, Any]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            answer = self._ask("GET", "", params={"limit": "1000", "cursor": cursor})
+            found += answer["data"]
+            cursor = answer["meta"]["next_cursor"]
+        return found
+
+    def show(self, name: str) -> dict[str, Any]:
+        """GET."""
+        return dict(self._ask("GET", name)["data"])
+
+    def update(self, name: str, changes: Fields) -> dict[str, Any]:
+        """PATCH."""
+        return dict(self._ask("PATCH", name, json=dict(changes))["data"])
+
+    def delete(self, name: str) -> int:
+        """DELETE."""
+        return int(self._ask("DELETE", name)["data"]["deleted_messages"])
+
+    def _ask(self, method: str, name: str, **more: Any) -> dict[str, Any]:
+        import httpx
+
+        path = "/api/v1/memory/configs" + (f"/{name}" if name else "")
+        headers = {"Authorization": f"Bearer {self._token}"}
+        try:
+            answer = httpx.request(method, self._url + path, headers=headers, timeout=30, **more)
+            body = answer.json()
+            problems = body["errors"]
+        except httpx.HTTPError as e:
+            raise ConfigError(
+                f"{self._url} cannot be reached ({type(e).__name__})", hint="check AGENTBREEDER_API_URL"
+            ) from e
+        except (ValueError, KeyError, TypeError):
+            raise ConfigError(f"{self._url} is no memory service", hint="check AGENTBREEDER_API_URL") from None
+        if problems:
+            raise _told(problems[0]["message"], problems[0]["field"], self._url)
+        return dict(body)
+
+
+def _told(message: str, field: str | None, location: str) -> ConfigError:
+    return ConfigError(
+        f"{field}: {message}" if field and field not in message else message, hint=f"looked in {location}"
+    )
+
+
+def checked(kind: type[ConfigIn] | type[ConfigPatch], fields: Fields) -> None:
+    """Raises `ConfigError` with every rule that is broken, before anything is asked."""
+    from pydantic import ValidationError
+
+    try:
+        kind(**fields)
+    except ValidationError as e:
+        said = [f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}" for one in e.errors()]
+        raise ConfigError(
+            "; ".join(s.removeprefix(": ") for s in said), hint="agentbreeder config memory create --help"
+        ) from None
