@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..memory_configs import configs_for
 from ..mode import Mode
 from ..options import common_options, strict_option
 
 if TYPE_CHECKING:
-    from ..memory_configs import configs_for
     from ..views.files import Checked
 
 EXIT_INVALID = 2
