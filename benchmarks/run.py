@@ -1,4 +1,4 @@
-"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves|turns|stores]`."""
+"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves|turns|stores|service]`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from startup import startup
 from stores import stores
 from turns import turns
 
+from service import service
+
 BENCHMARKS = {
     "startup": startup,
     "imports": imports,
@@ -20,6 +22,7 @@ BENCHMARKS = {
     "saves": saves,
     "turns": turns,
     "stores": stores,
+    "service": service,
 }
 
 

@@ -89,3 +89,20 @@ def conflict_findings(spec: AgentSpec, injected: Iterable[str]) -> list[Finding]
         message = f"{name} stands in deploy.env_vars and in deploy.secrets; keep one"
         found.append(Finding(severity="error", code="ENV_CONFLICT", message=message, where=where))
     return found
+
+
+def adk_findings(spec: AgentSpec, injected: Iterable[str]) -> list[Finding]:
+    """ADK's database sessions fall back to `DATABASE_URL`, which is the memory's when that is PostgreSQL."""
+    if not spec.adk_database:
+        return []
+    if "DATABASE_URL" in injected:
+        message = (
+            "google_adk.session_backend is database: where ADK has no URL of its own it takes the memory's DATABASE_URL, and "
+            "makes its own tables beside ours"
+        )
+        return [Finding(severity="note", code="ADK_SHARES_DATABASE", message=message, where=spec.adk_database)]
+    message = (
+        "google_adk.session_backend is database, and no DATABASE_URL comes from the memory: give ADK a URL of its own, or use "
+        "memory.backend: postgresql"
+    )
+    return [Finding(severity="note", code="ADK_NEEDS_DATABASE", message=message, where=spec.adk_database)]

@@ -78,9 +78,19 @@ def load_agent_spec(path: Path) -> AgentSpec:
         knowledge_bases=bases,
         env_vars=env_vars,
         secrets=_secrets(deploy, problems),
+        adk_database=_adk_database(top, problems),
     )
     problems.raise_if_any()
     return spec
+
+
+def _adk_database(top: Section, problems: Problems) -> str:
+    """ADK's own part is only looked at, never checked."""
+    section = top.node_of("google_adk")
+    for key, value in section.value if isinstance(section, MappingNode) else []:
+        if getattr(key, "value", None) == "session_backend" and getattr(value, "value", None) == "database":
+            return problems.where(value)
+    return ""
 
 
 def _catch_typos(section: Section, ours: tuple[str, ...], misplaced: dict[str, str]) -> None:

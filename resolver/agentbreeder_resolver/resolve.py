@@ -10,7 +10,7 @@ from agentbreeder_core.errors import ConfigError, Problem
 
 from .choose import Choice, choose_backend, config_env
 from .configs import CONFIG_FILE, ChainedConfigs, FileMemoryConfigs, MemoryConfigSource
-from .findings import conflict_findings, url_findings, variable_findings
+from .findings import adk_findings, conflict_findings, url_findings, variable_findings
 from .network import REGION_KEYS, missing_network, network_of
 from .plan_types import (
     KNOWN_AFTER_DEPLOY,
@@ -105,6 +105,7 @@ def resolve(
     network = network_of(spec.cloud, spec.env_vars, spec.memory.provision.get("network", {}), defaults)
     region = spec.region or defaults.get(REGION_KEYS.get(spec.cloud, ""), "")
     draft.findings += variable_findings(spec)
+    draft.findings += adk_findings(spec, [*draft.env, *draft.secret_env])
     draft.findings += conflict_findings(spec, [*draft.env, *draft.secret_env])
     _place(draft, region, network)
     _raise_errors(draft, strict)

@@ -64,3 +64,5 @@ class AgentSpec:
     knowledge_bases: tuple[KnowledgeBase, ...]
     env_vars: dict[str, Located]
     secrets: dict[str, Located]
+    adk_database: str = ""
+    """Where `google_adk.session_backend: database` stands, which is ADK's own to read; "" when it does not."""

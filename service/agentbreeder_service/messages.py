@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .namespaces import Part
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """One message. `payload` is its JSON as it was written; `seq` its place in the session, without gaps."""
+class Stored(NamedTuple):
+    """One message. `payload` is its JSON object as it was written, which has an `id` at least; `seq` its place in the session,
+    without gaps. A tuple, because a page makes hundreds."""
 
     id: str
     seq: int
     payload: str
     created_at: datetime
+
+
+class Page(NamedTuple):
+    """`body` is a JSON array of messages, each with its `seq` and `created_at`; `first` the least `seq`, 0 for none."""
+
+    first: int
+    messages: int
+    body: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +56,17 @@ class Stats:
     messages: int
 
 
+def message_json(message: Stored) -> bytes:
+    """The message as it was written, with its number and time before. Nothing is decoded, so nothing can change."""
+    payload = message.payload.lstrip()
+    return f'{{"seq":{message.seq},"created_at":"{message.created_at.isoformat()}",{payload[1:]}'.encode()
+
+
+def messages_json(messages: Iterable[Stored]) -> bytes:
+    """Several of them."""
+    return b"[" + b",".join(message_json(m) for m in messages) + b"]"
+
+
 class MessageStore(Protocol):
     """`window` 0 means all, `ttl_s` 0 for ever. Everything may raise `substrate`'s `StoreUnavailable`."""
 
@@ -65,7 +84,7 @@ class MessageStore(Protocol):
         """All or none, in this order; one whose id is known stays as it was. Returns those that are kept, in order."""
         ...
 
-    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> list[Stored]:
+    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> Page:
         """The newest before a number, oldest first."""
         ...
 

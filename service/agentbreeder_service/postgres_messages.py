@@ -9,7 +9,7 @@ from substrate.connect.postgres_pool import PostgresPool
 from substrate.kernel.codec import dumps
 
 from . import postgres_sql as sql
-from .messages import Hit, SessionRow, Stats, Stored
+from .messages import Hit, Page, SessionRow, Stats, Stored
 from .namespaces import Part, for_postgres
 
 _BATCH = 500
@@ -41,10 +41,10 @@ class PostgresMessages:
         rows = await self._pool.run(lambda connection: connection.fetch(sql.POST, *values))
         return [_stored(row) for row in rows]
 
-    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> list[Stored]:
+    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> Page:
         """One call."""
-        rows = await self._pool.run(lambda connection: connection.fetch(sql.PAGE, namespace, before, limit, window))
-        return [_stored(row) for row in rows]
+        row = await self._pool.run(lambda connection: connection.fetchrow(sql.PAGE, namespace, before, limit, window))
+        return Page(row[0] or 0, row[1], f"[{row[2] or ''}]".encode()) if row else Page(0, 0, b"[]")
 
     async def sessions(self, part: Part, after: str, limit: int, window: int) -> list[SessionRow]:
         """A range of the namespaces' index."""
@@ -98,4 +98,4 @@ def _bounds(part: Part) -> tuple[Any, ...]:
 
 
 def _stored(row: Any) -> Stored:
-    return Stored(id=row["id"], seq=row["seq"], payload=row["payload"], created_at=row["created_at"])
+    return Stored(row["id"], row["seq"], row["payload"], row["created_at"])

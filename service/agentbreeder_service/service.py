@@ -13,7 +13,7 @@ from substrate.kernel.codec import dumps, new_id
 from . import permissions as may
 from .configs import ConfigStore
 from .errors import BadCursor, Conflict, Forbidden, Invalid, NotFound
-from .messages import Hit, MessageStore, SessionRow, Stats, Stored
+from .messages import Hit, MessageStore, Page, SessionRow, Stats, Stored
 from .models import MAX_MESSAGE, Config, ConfigIn, ConfigPatch, MessageIn, is_slug
 from .namespaces import all_of, namespace, part_of, read_back
 from .principals import ADMIN, Requesting
@@ -117,7 +117,7 @@ class MemoryService:
         before: int | None,
         limit: int,
         **who: Unpack[Requesting],
-    ) -> list[Stored]:
+    ) -> Page:
         """The newest before a number, oldest first."""
         config = await self.config(name_or_id, **who)
         values = await self._place(config, session_id, agent_id, user_id, who)

@@ -20,7 +20,7 @@ from substrate.kernel.codec import loads
 
 from . import sqlite_sql as sql
 from .database import BUSY_S
-from .messages import Hit, SessionRow, Stats, Stored
+from .messages import Hit, Page, SessionRow, Stats, Stored, messages_json
 from .namespaces import Part
 from .sqlite_search import match_expression
 
@@ -73,10 +73,11 @@ class SqliteMessages:
             kept = {"session": session["id"], "ids": json.dumps(list(ids))}
             return [_stored(r) for r in await (await connection.execute(sql.KEPT, kept)).fetchall()]
 
-    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> list[Stored]:
+    async def page(self, namespace: str, before: int | None, limit: int, window: int) -> Page:
         """One statement."""
         values = {"namespace": namespace, "before": before, "limit": limit, "window": window, "now": time.time()}
-        return [_stored(r) for r in await self._fetch(sql.PAGE, values)]
+        found = [_stored(r) for r in await self._fetch(sql.PAGE, values)]
+        return Page(found[0].seq if found else 0, len(found), messages_json(found))
 
     async def sessions(self, part: Part, after: str, limit: int, window: int) -> list[SessionRow]:
         """One statement."""

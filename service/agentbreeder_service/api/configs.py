@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from ..models import Config, ConfigIn, ConfigPatch
 from .envelope import Envelope, from_cursor, to_cursor
-from .wiring import Service, Who
+from .wiring import asked
 
 router = APIRouter(prefix="/api/v1/memory/configs", tags=["memory configs"])
 PAGE = 100
@@ -23,37 +23,41 @@ def shown(config: Config) -> dict[str, Any]:
 
 
 @router.post("", status_code=201, response_model=None)
-async def create(given: ConfigIn, service: Service, who: Who) -> Envelope:
+async def create(given: ConfigIn, request: Request) -> Envelope:
     """Make a memory config in the caller's team."""
-    return Envelope(shown(await service.create_config(given, **who.requesting())), status=201)
+    service, who = asked(request)
+    return Envelope(shown(await service.create_config(given, **who)), status=201)
 
 
 @router.get("", response_model=None)
 async def list_configs(
-    service: Service,
-    who: Who,
+    request: Request,
     limit: Annotated[int, Query(ge=1, le=1000)] = PAGE,
     cursor: Annotated[str, Query(max_length=400)] = "",
 ) -> Envelope:
     """The team's own memory configs and the global ones."""
-    found = await service.configs(from_cursor(cursor), limit + 1, **who.requesting())
+    service, who = asked(request)
+    found = await service.configs(from_cursor(cursor), limit + 1, **who)
     more = to_cursor(found[limit - 1].id) if len(found) > limit else None
     return Envelope([shown(c) for c in found[:limit]], meta={"next_cursor": more})
 
 
 @router.get("/{config}", response_model=None)
-async def show(config: str, service: Service, who: Who) -> Envelope:
+async def show(config: str, request: Request) -> Envelope:
     """One memory config, by name or id."""
-    return Envelope(shown(await service.config(config, **who.requesting())))
+    service, who = asked(request)
+    return Envelope(shown(await service.config(config, **who)))
 
 
 @router.patch("/{config}", response_model=None)
-async def change(config: str, patch: ConfigPatch, service: Service, who: Who) -> Envelope:
+async def change(config: str, patch: ConfigPatch, request: Request) -> Envelope:
     """Change what is named; the rest stays."""
-    return Envelope(shown(await service.change_config(config, patch, **who.requesting())))
+    service, who = asked(request)
+    return Envelope(shown(await service.change_config(config, patch, **who)))
 
 
 @router.delete("/{config}", response_model=None)
-async def delete(config: str, service: Service, who: Who) -> Envelope:
+async def delete(config: str, request: Request) -> Envelope:
     """Delete it with all its messages."""
-    return Envelope({"deleted_messages": await service.delete_config(config, **who.requesting())})
+    service, who = asked(request)
+    return Envelope({"deleted_messages": await service.delete_config(config, **who)})

@@ -12,7 +12,6 @@ import orjson
 from starlette.responses import Response
 
 from ..errors import BadCursor, ServiceError
-from ..messages import Stored
 
 
 class Envelope(Response):
@@ -36,18 +35,6 @@ def refusal(status: int, errors: Iterable[dict[str, Any]], headers: dict[str, st
 def error(e: ServiceError) -> dict[str, Any]:
     """One entry of `errors`."""
     return {"code": e.code, "message": e.message, "field": e.field}
-
-
-def message_json(message: Stored) -> bytes:
-    """The message as it was written, with its number and time before. Nothing is decoded, so nothing can change."""
-    head = orjson.dumps({"seq": message.seq, "created_at": message.created_at})
-    payload = message.payload.lstrip().encode()
-    return head[:-1] + (b"," if payload[1:2] != b"}" else b"") + payload[1:]
-
-
-def messages_json(messages: Iterable[Stored]) -> bytes:
-    """Several of them."""
-    return b"[" + b",".join(message_json(m) for m in messages) + b"]"
 
 
 def to_cursor(text: str) -> str:

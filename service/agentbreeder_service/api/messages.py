@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 
-from ..messages import Hit
+from ..messages import Hit, message_json, messages_json
 from ..models import BatchIn, MessageIn
-from .envelope import Envelope, from_cursor, message_json, messages_json, to_cursor, when
-from .wiring import Service, Who
+from .envelope import Envelope, from_cursor, to_cursor, when
+from .wiring import asked
 
 router = APIRouter(prefix="/api/v1/memory", tags=["messages"])
 Limit = Annotated[int, Query(ge=1, le=1000)]
@@ -20,26 +20,27 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 
 
 @router.post("/configs/{config}/messages", status_code=201, response_model=None)
-async def add(config: str, message: MessageIn, service: Service, who: Who, key: Key = None) -> Envelope:
+async def add(config: str, message: MessageIn, request: Request, key: Key = None) -> Envelope:
     """Keep one message. With an idempotency key, in the body or as the header, a repeated request stores it once."""
+    service, who = asked(request)
     if key and not message.idempotency_key:
         message = MessageIn.model_validate({**message.model_dump(), "idempotency_key": key})
-    kept = await service.append(config, [message], **who.requesting())
+    kept = await service.append(config, [message], **who)
     return Envelope(raw=message_json(kept[0]), status=201)
 
 
 @router.post("/configs/{config}/messages:batch", status_code=201, response_model=None)
-async def add_many(config: str, batch: BatchIn, service: Service, who: Who) -> Envelope:
+async def add_many(config: str, batch: BatchIn, request: Request) -> Envelope:
     """Keep messages of one session, all or none, in this order."""
-    kept = await service.append(config, batch.messages, **who.requesting())
+    service, who = asked(request)
+    kept = await service.append(config, batch.messages, **who)
     return Envelope(raw=messages_json(kept), status=201)
 
 
 @router.get("/configs/{config}/messages", response_model=None)
 async def read(
     config: str,
-    service: Service,
-    who: Who,
+    request: Request,
     session_id: Session,
     agent_id: Text = "",
     user_id: Text = "",
@@ -47,18 +48,20 @@ async def read(
     before: Annotated[int | None, Query(ge=0, le=2**62)] = None,
 ) -> Envelope:
     """The newest messages of a session, oldest first; `before` is the `next_before` of the answer before."""
+    service, who = asked(request)
     given = (config, session_id, agent_id, user_id, before, limit)
-    found = await service.page(*given, **who.requesting())
-    more = found[0].seq if len(found) == limit and found[0].seq > 1 else None
-    return Envelope(raw=messages_json(found), meta={"next_before": more})
+    found = await service.page(*given, **who)
+    more = found.first if found.messages == limit and found.first > 1 else None
+    return Envelope(raw=found.body, meta={"next_before": more})
 
 
 @router.get("/configs/{config}/sessions", response_model=None)
 async def sessions(
-    config: str, service: Service, who: Who, limit: Limit = 100, cursor: Annotated[str, Query(max_length=4000)] = ""
+    config: str, request: Request, limit: Limit = 100, cursor: Annotated[str, Query(max_length=4000)] = ""
 ) -> Envelope:
     """The sessions that the caller may read."""
-    found = await service.sessions(config, from_cursor(cursor), limit + 1, **who.requesting())
+    service, who = asked(request)
+    found = await service.sessions(config, from_cursor(cursor), limit + 1, **who)
     more = to_cursor(found[limit - 1][1].namespace) if len(found) > limit else None
     data: list[dict[str, Any]] = [
         {
@@ -74,31 +77,33 @@ async def sessions(
 
 @router.delete("/configs/{config}/sessions/{session_id:path}", response_model=None)
 async def delete_session(
-    config: str, session_id: str, service: Service, who: Who, agent_id: Text = "", user_id: Text = ""
+    config: str, session_id: str, request: Request, agent_id: Text = "", user_id: Text = ""
 ) -> Envelope:
     """Forget one session."""
-    await service.delete_session(config, session_id, agent_id, user_id, **who.requesting())
+    service, who = asked(request)
+    await service.delete_session(config, session_id, agent_id, user_id, **who)
     return Envelope({"deleted": True})
 
 
 @router.get("/configs/{config}/search", response_model=None)
 async def search(
     config: str,
-    service: Service,
-    who: Who,
+    request: Request,
     q: Annotated[str, Query(min_length=1, max_length=1000)],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> Envelope:
     """Messages with these words, the best first, across sessions. Quotes make a phrase, `or` joins, `-word` excludes."""
-    found = await service.search(config, q, limit, **who.requesting())
+    service, who = asked(request)
+    found = await service.search(config, q, limit, **who)
     hits = [_hit(values, hit) for values, hit in found]
     return Envelope(raw=b"[" + b",".join(hits) + b"]", meta={"count": len(hits)})
 
 
 @router.get("/configs/{config}/stats", response_model=None)
-async def stats(config: str, service: Service, who: Who) -> Envelope:
+async def stats(config: str, request: Request) -> Envelope:
     """How many sessions and messages there are."""
-    found, counted = await service.stats(config, **who.requesting())
+    service, who = asked(request)
+    found, counted = await service.stats(config, **who)
     average = counted.messages / counted.sessions if counted.sessions else 0.0
     return Envelope(
         {
@@ -113,9 +118,10 @@ async def stats(config: str, service: Service, who: Who) -> Envelope:
 
 
 @router.delete("/users/{user_id:path}", response_model=None)
-async def forget(user_id: str, service: Service, who: Who) -> Envelope:
+async def forget(user_id: str, request: Request) -> Envelope:
     """Delete a user's messages everywhere the caller may write."""
-    return Envelope({"deleted_messages": await service.forget_user(user_id, **who.requesting())})
+    service, who = asked(request)
+    return Envelope({"deleted_messages": await service.forget_user(user_id, **who)})
 
 
 def _hit(values: dict[str, str], hit: Hit) -> bytes:

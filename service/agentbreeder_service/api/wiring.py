@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
-
-from fastapi import Depends, Request
+from fastapi import Request
 from limits import parse
 from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import FixedWindowRateLimiter
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..errors import TooMany
-from ..principals import Principal
+from ..errors import ServiceError, TooMany, Unauthorized
+from ..principals import Principal, Requesting
 from ..service import MemoryService
 from ..tokens import TokenChecker
+from .envelope import error, refusal
+
+GUARDED = "/api/"
 
 
 class Gate:
@@ -31,16 +33,28 @@ class Gate:
         return found
 
 
-async def _principal(request: Request) -> Principal:
-    gate: Gate = request.app.state.gate
-    found = await gate.admit(request.headers.get("authorization", ""))
-    request.state.principal = found
-    return found
+class Admission:
+    """Asks the gate before anything else of the API, so that no route can forget to. Plain ASGI, because it is on every path."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(GUARDED):
+            try:
+                scope["principal"] = await self._gate.admit(_authorization(scope))
+            except ServiceError as e:
+                headers = {"WWW-Authenticate": "Bearer"} if isinstance(e, Unauthorized) else None
+                await refusal(e.status, [error(e)], headers)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
-def _service(request: Request) -> MemoryService:
-    return cast("MemoryService", request.app.state.service)
+def asked(request: Request) -> tuple[MemoryService, Requesting]:
+    """The service, and who asks."""
+    principal: Principal = request.scope["principal"]
+    return request.app.state.service, principal.requesting()
 
 
-Who = Annotated[Principal, Depends(_principal)]
-Service = Annotated[Any, Depends(_service)]
+def _authorization(scope: Scope) -> str:
+    return next((v.decode("latin-1") for k, v in scope["headers"] if k == b"authorization"), "")
