@@ -52,11 +52,12 @@ check: $(READY) ## lint, format, types, layers, file and function lengths, gener
 bench: $(READY) ## the benchmarks (ratios and medians)
 	@$(BIN)/python benchmarks/run.py
 
-bench-peers: ## one turn beside other stores for agents, in an environment of its own (two minutes)
+bench-peers: ## one turn beside other stores for agents, in an environment of its own (five minutes)
 	@test -x $(PEERS)/bin/pip || $(PYTHON) -m venv --clear $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --requirement benchmarks/peers/requirements.txt --editable .
 	@$(PEERS)/bin/python -m pip install --quiet --no-deps agentbreeder==2.7.3
 	@PYTHONPATH=benchmarks $(PEERS)/bin/python -W ignore benchmarks/peers/run.py
+	@PYTHONPATH=benchmarks $(PEERS)/bin/python -W ignore benchmarks/peers/service_peers.py
 
 docs: $(READY) ## write docs/cli.md anew from --help
 	@$(BIN)/python tools/gen_docs.py

@@ -1,4 +1,4 @@
-"""All benchmarks: ratios and medians on stdout. `python benchmarks/run.py [startup|imports|resolve|makespan|saves|turns|stores|service]`."""
+"""All benchmarks, or those named on the command line (see `BENCHMARKS`): ratios and medians on stdout."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from imports import imports
 from makespan import makespan
 from resolve_speed import resolve_speed
 from saves import saves
+from scale import scale
 from startup import startup
 from stores import stores
 from turns import turns
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "turns": turns,
     "stores": stores,
     "service": service,
+    "scale": scale,
 }
 
 

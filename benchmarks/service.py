@@ -94,7 +94,8 @@ def memory_mib(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def _servers(stack: ExitStack, url: str) -> list[Server]:
+def servers_of(stack: ExitStack, url: str) -> list[Server]:
+    """The bare one and ours, on one PostgreSQL."""
     from agentbreeder_sandbox.servers.process import free_port
     from agentbreeder_service.settings import TokenSettings
     from agentbreeder_service.tokens import create_token
@@ -211,7 +212,7 @@ def service() -> None:
 
     with ExitStack() as stack:
         url = stack.enter_context(PostgresServer()).url()
-        servers = _servers(stack, url)
+        servers = servers_of(stack, url)
         for history in HISTORIES:
             _history(url, history)
             for clients in (1, 32):

@@ -96,13 +96,16 @@ FROM agentbreeder_sessions s WHERE {ALIVE} AND s.namespace > $5 ORDER BY s.names
 STATS = f"""
 SELECT count(*) AS sessions, coalesce(sum({_COUNT}), 0)::bigint AS messages FROM agentbreeder_sessions s WHERE {ALIVE}
 """
-# At most ten thousand matches are ranked: a word that stands in a million messages is not ranked a million times.
+# The index first, whatever the planner guesses of a query it does not know; and at most ten thousand matches are ranked: a
+# word that stands in a million messages is not ranked a million times.
 SEARCH = f"""
-WITH wanted AS (SELECT websearch_to_tsquery('english', $4) AS query), found AS (
+WITH wanted AS (SELECT websearch_to_tsquery('english', $4) AS query), matched AS MATERIALIZED (
+    SELECT m.session, m.message_id, m.seq, m.payload, m.created_at, m.search FROM agentbreeder_messages m
+    WHERE m.search @@ (SELECT query FROM wanted)
+), found AS (
     SELECT s.namespace, m.message_id, m.seq, m.payload, m.created_at, m.search
-    FROM agentbreeder_messages m JOIN agentbreeder_sessions s ON s.id = m.session
-    WHERE m.search @@ (SELECT query FROM wanted) AND {ALIVE}
-        AND ($6 = 0 OR m.seq >= s.next_seq - $6)
+    FROM matched m JOIN agentbreeder_sessions s ON s.id = m.session
+    WHERE {ALIVE} AND ($6 = 0 OR m.seq >= s.next_seq - $6)
     LIMIT 10000
 ), best AS (
     SELECT found.*, ts_rank_cd(search, (SELECT query FROM wanted)) AS score FROM found
