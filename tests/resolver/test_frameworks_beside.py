@@ -39,6 +39,9 @@ def test_adks_fallback_to_database_url_meets_ours_and_the_plan_says_so(
     assert found[0].where.endswith("agent.yaml:3:31")
 
 
+SECTIONS = ["google_adk: {session_backend: memory}", "google_adk: yes", "google_adk: [database]", "google_adk:"]
+
+
 @pytest.mark.parametrize("section", SECTIONS)
 def test_adks_part_is_never_checked(resolved: Resolve, section: str) -> None:
     plan = resolved(f"name: a\n{section}\nmemory: {{backend: postgresql}}\n{AWS}")
