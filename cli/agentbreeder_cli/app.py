@@ -20,7 +20,7 @@ COMMANDS: dict[str, str] = {
     "validate": "Check agent files and list every problem.",
     "schema": "Print the JSON Schema of our part of agent.yaml.",
     "unlock": "Remove a lock that a dead run left behind.",
-    "config": "Memory configs: how memory is kept, once, by a name that agents refer to.",
+    "config": "Memory configs: how memory is kept, by a name agents refer to.",
     "serve": "Serve memory configs, messages, search and stats over HTTP.",
     "token": "Tokens for the memory service, for small installs.",
     "db": "Prepare the database that keeps an agent's conversations.",

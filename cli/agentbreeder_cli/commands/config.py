@@ -24,7 +24,7 @@ team_option = click.option(
 
 @click.group("config")
 def command() -> None:
-    """Memory configs: how memory is kept, once, by a name that agents refer to.
+    """Memory configs: how memory is kept, by a name agents refer to.
 
     \b
     Example:
