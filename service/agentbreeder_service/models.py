@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from agentbreeder_memory.settings import DEFAULT_PATTERN, MAX_TTL_S, MAX_WINDOW, checked_pattern
 from substrate.connect.errors import StoreMisconfigured
@@ -21,6 +21,15 @@ Team = Annotated[str, StringConstraints(pattern=_ID)]
 Backend = Literal["in_memory", "postgresql", "redis"]
 MemoryType = Literal["buffer_window", "buffer"]
 Scope = Literal["agent", "team", "global"]
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("an idempotency key is 1 to 190 printable characters")
+    return value
+
+
+IdempotencyKey = Annotated[str, StringConstraints(min_length=1, max_length=190), AfterValidator(_printable)]
 
 
 class _Strict(BaseModel):
@@ -95,14 +104,7 @@ class MessageIn(_Strict):
     user_id: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
     run_id: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None
     metadata: dict[str, Any] | None = None
-    idempotency_key: Annotated[str, StringConstraints(min_length=1, max_length=190)] | None = None
-
-    @field_validator("idempotency_key")
-    @classmethod
-    def _printable(cls, value: str | None) -> str | None:
-        if value is not None and not value.isprintable():
-            raise ValueError("an idempotency key is 1 to 190 printable characters")
-        return value
+    idempotency_key: IdempotencyKey | None = None
 
 
 class BatchIn(_Strict):

@@ -88,6 +88,8 @@ async def test_a_repeated_request_with_the_same_key_stores_once(client: Client) 
     for _ in range(2):
         answer = await client.ask("POST", f"{BASE}/once/messages", admin, json=body, headers={"Idempotency-Key": "k2"})
         assert answer.status_code == 201
+    refused = await client.ask("POST", f"{BASE}/once/messages", admin, json=body, headers={"Idempotency-Key": "k\t2"})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "Idempotency-Key")
     await client.say("once", "hello")
     assert [m["content"] for m in await client.get(f"{BASE}/once/messages?session_id=s")] == ["hello", "x", "hello"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from agentbreeder_service.upgrading import upgrade_now
 
 from .conftest import BASE, TOKENS, token
 
+EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "0"))
+"""How many random requests to make of each operation. Without it they are few, and the same ones in every run."""
 ADMIN = {"Authorization": f"Bearer {token('payments', 'admin')}"}
 
 
@@ -42,7 +45,8 @@ def _try(client: TestClient, operation: Any) -> None:
 
     @given(case=operation.as_strategy(), name=names)
     @settings(
-        max_examples=25,
+        max_examples=EXAMPLES or 25,
+        derandomize=not EXAMPLES,
         deadline=None,
         database=None,
         phases=(Phase.explicit, Phase.generate),

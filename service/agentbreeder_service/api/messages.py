@@ -8,7 +8,7 @@ import orjson
 from fastapi import APIRouter, Header, Query, Request
 
 from ..messages import Hit, message_json, messages_json
-from ..models import BatchIn, MessageIn
+from ..models import BatchIn, IdempotencyKey, MessageIn
 from .envelope import Envelope, from_cursor, to_cursor, when
 from .wiring import asked
 
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/api/v1/memory", tags=["messages"])
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Text = Annotated[str, Query(max_length=256)]
 Session = Annotated[str, Query(min_length=1, max_length=256)]
-Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=190)]
+Key = Annotated[IdempotencyKey | None, Header(alias="Idempotency-Key")]
 
 
 @router.post("/configs/{config}/messages", status_code=201, response_model=None)
@@ -24,7 +24,7 @@ async def add(config: str, message: MessageIn, request: Request, key: Key = None
     """Keep one message. With an idempotency key, in the body or as the header, a repeated request stores it once."""
     service, who = asked(request)
     if key and not message.idempotency_key:
-        message = MessageIn.model_validate({**message.model_dump(), "idempotency_key": key})
+        message = message.model_copy(update={"idempotency_key": key})
     kept = await service.append(config, [message], **who)
     return Envelope(raw=message_json(kept[0]), status=201)
 
