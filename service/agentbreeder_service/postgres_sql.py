@@ -21,8 +21,27 @@ EXCEPTION WHEN untranslatable_character OR invalid_text_representation OR progra
     RETURN substring(payload FROM '"' || field || '":"((?:[^"\\]|\\.)*)"');
 END $$;
 
+-- TEAM/CONFIG/, which a config's namespaces begin with. Among the words of each of its messages it is one that no text has,
+-- so that a search reads its own config's part of the index, however large the others are.
+CREATE FUNCTION agentbreeder_part(namespace text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT coalesce(substring(namespace FROM '^[^/]+/[^/]+/'), '')
+$$;
+
+ALTER TABLE agentbreeder_messages ADD COLUMN part text COLLATE "C" NOT NULL DEFAULT '';
+UPDATE agentbreeder_messages m SET part = agentbreeder_part(s.namespace) FROM agentbreeder_sessions s
+WHERE s.id = m.session;
+CREATE FUNCTION agentbreeder_say_part() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.part := agentbreeder_part((SELECT s.namespace FROM agentbreeder_sessions s WHERE s.id = NEW.session));
+    RETURN NEW;
+END $$;
+CREATE TRIGGER agentbreeder_say_part BEFORE INSERT ON agentbreeder_messages
+FOR EACH ROW EXECUTE FUNCTION agentbreeder_say_part();
+
 ALTER TABLE agentbreeder_messages
-    ADD COLUMN search tsvector GENERATED ALWAYS AS (to_tsvector('english', coalesce(agentbreeder_text(payload), ''))) STORED,
+    ADD COLUMN search tsvector GENERATED ALWAYS AS (
+        to_tsvector('english', coalesce(agentbreeder_text(payload), '')) || array_to_tsvector(ARRAY[' ' || part])
+    ) STORED,
     ADD COLUMN user_id text COLLATE "C" GENERATED ALWAYS AS (agentbreeder_field(payload, 'user_id')) STORED;
 CREATE INDEX agentbreeder_messages_search ON agentbreeder_messages USING gin (search);
 CREATE INDEX agentbreeder_messages_user ON agentbreeder_messages (user_id) WHERE user_id IS NOT NULL;
@@ -96,12 +115,12 @@ FROM agentbreeder_sessions s WHERE {ALIVE} AND s.namespace > $5 ORDER BY s.names
 STATS = f"""
 SELECT count(*) AS sessions, coalesce(sum({_COUNT}), 0)::bigint AS messages FROM agentbreeder_sessions s WHERE {ALIVE}
 """
-# The index first, whatever the planner guesses of a query it does not know; and at most ten thousand matches are ranked: a
-# word that stands in a million messages is not ranked a million times.
+# The index first, whatever the planner guesses of a query it does not know, and of it this config's part; and at most ten
+# thousand matches are ranked: a word that stands in a million messages is not ranked a million times.
 SEARCH = f"""
 WITH wanted AS (SELECT websearch_to_tsquery('english', $4) AS query), matched AS MATERIALIZED (
     SELECT m.session, m.message_id, m.seq, m.payload, m.created_at, m.search FROM agentbreeder_messages m
-    WHERE m.search @@ (SELECT query FROM wanted)
+    WHERE m.search @@ (SELECT query && quote_literal(' ' || $1)::tsquery FROM wanted WHERE numnode(query) > 0)
 ), found AS (
     SELECT s.namespace, m.message_id, m.seq, m.payload, m.created_at, m.search
     FROM matched m JOIN agentbreeder_sessions s ON s.id = m.session

@@ -166,10 +166,8 @@ async def test_an_event_whose_state_was_not_applied_any_more_is_applied_by_the_n
     assert (await read(service, session, num_recent_events=0)).state == {"a": 3, "b": 1}
 
 
+@pytest.mark.parametrize("settings", ["redis", "postgresql"], indirect=True)
 async def test_a_runner_remembers_after_a_restart(settings: MemorySettings) -> None:
-    if settings.backend == "in_memory":
-        pytest.skip("a restart empties it")
-
     class Echo(BaseAgent):
         async def _run_async_impl(self, ctx: Any) -> AsyncIterator[Event]:
             said = [e.content.parts[0].text for e in ctx.session.events]

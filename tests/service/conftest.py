@@ -90,9 +90,10 @@ def chosen(request: pytest.FixtureRequest, tmp_path: Path) -> ServiceSettings:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test of the API runs on both databases."""
+    """Every test of the API runs on both databases, but for those that are marked to be about one."""
     if "chosen" in metafunc.fixturenames:
-        metafunc.parametrize("chosen", ["postgresql", "sqlite"], indirect=True)
+        only = metafunc.definition.get_closest_marker("only")
+        metafunc.parametrize("chosen", only.args if only else ["postgresql", "sqlite"], indirect=True)
 
 
 @pytest.fixture

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
+import asyncpg
 import pytest
+
+from agentbreeder_service import postgres_sql
+from agentbreeder_service.settings import ServiceSettings
 
 from .conftest import BASE, Client, token
 
@@ -166,3 +171,22 @@ async def test_a_user_is_forgotten_everywhere_and_the_others_keep_their_places(c
     assert (await client.get(f"{BASE}/by-user/stats"))["total_messages"] == 2
     assert await client.get(f"{BASE}/mixed/search?q=ann") == []
     assert (await client.say("mixed", "bob 5", user_id="bob", agent_id="a"))["seq"] == 3
+
+
+@pytest.mark.only("postgresql")
+async def test_a_search_reads_its_own_configs_part_of_the_index_alone(client: Client, settings: ServiceSettings) -> None:
+    """However many messages of others have the word."""
+    for name in ("large", "small"):
+        await client.config(name, memory_type="buffer")
+    await client.say("small", "a common needle", agent_id="a")
+    many = "SELECT agentbreeder_turn($1, array_agg('i' || g), array_agg($2::text), 0, 0, -1, true) FROM generate_series(1, $3) g"
+    connection = await asyncpg.connect(settings.database_url)
+    await connection.execute(many, "payments/large/a:s", '{"content":"a common needle"}', 20_000)
+    await connection.execute("VACUUM ANALYZE agentbreeder_messages")  # what is new is in a list that everybody reads
+    bounds = ("payments/small/", "payments/small0", None, "common needle", 20, 0)
+    plan = await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {postgres_sql.SEARCH}", *bounds)
+    await connection.close()
+    read = [int(n) for n in re.findall(r'"Node Type": "Bitmap Index Scan".*?"Actual Rows": (\d+)', plan, re.DOTALL)]
+    assert max(read) == 1, plan
+    assert len(await client.get(f"{BASE}/small/search?q=common")) == 1
+    assert len(await client.get(f"{BASE}/large/search?q=common&limit=100")) == 100

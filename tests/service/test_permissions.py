@@ -193,14 +193,14 @@ async def test_no_value_reaches_another_namespace(client: Client) -> None:
 
 @pytest.fixture
 async def service(settings: ServiceSettings) -> AsyncIterator[MemoryService]:
-    if settings.sqlite_path is None:
-        pytest.skip("the rule is the same on every database")
+    assert settings.sqlite_path is not None
     database, store = Database(sqlite_path=settings.sqlite_path), SqliteMessages(settings.sqlite_path)
     yield MemoryService(ConfigStore(database), store)
     await store.close()
     await database.close()
 
 
+@pytest.mark.only("sqlite")
 async def test_the_service_itself_refuses_a_call_without_a_team(service: MemoryService) -> None:
     admin: Any = {"requesting_team": "payments", "requesting_agent": "", "requesting_roles": frozenset({"admin"})}
     nobody: Any = {**admin, "requesting_team": None}

@@ -55,6 +55,7 @@ def environment(folder: Path, config: dict[str, Any], agent: str, url: str) -> d
     return {**plan.env, "DATABASE_URL": url, "AGENT_NAME": agent}
 
 
+@pytest.mark.only("postgresql")
 @pytest.mark.parametrize(
     ("fields", "user"),
     [
@@ -67,8 +68,6 @@ def environment(folder: Path, config: dict[str, Any], agent: str, url: str) -> d
 async def test_what_an_agent_says_the_service_reads_and_the_other_way_round(
     client: Client, settings: ServiceSettings, tmp_path: Path, fields: dict[str, Any], user: str
 ) -> None:
-    if settings.sqlite_path is not None:
-        pytest.skip("containers keep conversations in PostgreSQL")
     config = await client.config("shared", backend_type="postgresql", **fields)
     environ = environment(tmp_path, config, "triage", settings.database_url)
     params = {"session_id": "s 1", "agent_id": "triage", **({"user_id": user} if user else {})}
@@ -104,9 +103,9 @@ async def test_tables_that_an_agent_made_before_are_kept_and_searched(database_u
         assert len(await memory.load("s")) == 3
     with psycopg.connect(database_url) as connection:
         found = connection.execute(
-            "SELECT count(*) FROM agentbreeder_messages WHERE search @@ to_tsquery('needle')"
+            "SELECT count(*), min(part), max(part) FROM agentbreeder_messages WHERE search @@ to_tsquery('needle')"
         ).fetchone()
-        assert found == (2,)
+        assert found == (2, "default/early/", "default/early/")
     async with MemoryManager(replace(settings, agent="b")) as memory:
         assert await memory.load("s") == []
 
