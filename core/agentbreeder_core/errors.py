@@ -63,6 +63,12 @@ class ConfirmationNeeded(ConfigError):
     summary = "this needs confirmation"
 
 
+class MemoryConfigRefused(ConfigError):
+    """A named memory config is not there, may not be changed, or the memory service cannot be asked."""
+
+    summary = "the memory config cannot be had"
+
+
 class CloudError(AgentBreederError):
     """The cloud refused or failed. State is kept; a rerun resumes."""
 

@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
-from agentbreeder_core.errors import ConfigError
+from agentbreeder_core.errors import ConfigError, MemoryConfigRefused
 
 from . import migrate
 from .api.configs import shown
 from .configs import ConfigStore
 from .database import Database
 from .errors import ServiceError
-from .models import ConfigIn, ConfigPatch
+from .models import ConfigIn, ConfigPatch, problems_of
 from .principals import ADMIN, Requesting
 from .service import MemoryService
 from .sqlite_messages import SqliteMessages
@@ -73,7 +74,7 @@ class LocalConfigs:
         async def run(service: MemoryService) -> dict[str, Any]:
             return shown(await service.create_config(ConfigIn(**fields), **self._who))
 
-        return self._run(run, make=True)
+        return self._run(str(fields.get("name", "")), run, make=True)
 
     def list_all(self) -> list[dict[str, Any]]:
         """Nothing while there is no file."""
@@ -81,7 +82,7 @@ class LocalConfigs:
         async def run(service: MemoryService) -> list[dict[str, Any]]:
             return [shown(c) for c in await service.configs("", 10_000, **self._who)]
 
-        return self._run(run) if self._path.exists() else []
+        return self._run("", run) if self._path.exists() else []
 
     def show(self, name: str) -> dict[str, Any]:
         """One."""
@@ -89,7 +90,7 @@ class LocalConfigs:
         async def run(service: MemoryService) -> dict[str, Any]:
             return shown(await service.config(name, **self._who))
 
-        return self._run(run)
+        return self._run(name, run)
 
     def update(self, name: str, changes: Fields) -> dict[str, Any]:
         """Change what is named."""
@@ -97,7 +98,7 @@ class LocalConfigs:
         async def run(service: MemoryService) -> dict[str, Any]:
             return shown(await service.change_config(name, ConfigPatch(**changes), **self._who))
 
-        return self._run(run)
+        return self._run(name, run)
 
     def delete(self, name: str) -> int:
         """With its messages."""
@@ -105,17 +106,17 @@ class LocalConfigs:
         async def run(service: MemoryService) -> int:
             return await service.delete_config(name, **self._who)
 
-        return self._run(run)
+        return self._run(name, run)
 
-    def _run(self, call: Callable[[MemoryService], Awaitable[T]], *, make: bool = False) -> T:
+    def _run(self, name: str, call: Callable[[MemoryService], Awaitable[T]], *, make: bool = False) -> T:
         if not make and not self._path.exists():
-            raise ConfigError(
+            raise MemoryConfigRefused(
                 f"there are no memory configs in {self._path}", hint="agentbreeder config memory create --name ..."
             )
         try:
             return asyncio.run(self._with_service(call, make))
         except ServiceError as e:
-            raise _told(e.message, e.field, self.location) from None
+            raise _told(name, e.message, e.field, self.location) from None
 
     async def _with_service(self, call: Callable[[MemoryService], Awaitable[T]], make: bool) -> T:
         database, messages = Database(sqlite_path=self._path), SqliteMessages(self._path)
@@ -134,8 +135,13 @@ class RemoteConfigs:
 
     def __init__(self, url: str, token: str) -> None:
         """Raises `ConfigError` for a URL that would send the token unencrypted over a network."""
-        local = url.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
-        if not url.startswith("https://") and not local:
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname
+        except ValueError:
+            host = None
+        here = host in ("127.0.0.1", "localhost", "::1")
+        if not host or parts.scheme not in ("https", "http") or (parts.scheme == "http" and not here):
             raise ConfigError(
                 "AGENTBREEDER_API_URL must be an https URL, or http on this machine", hint="check the URL"
             )
@@ -147,7 +153,7 @@ class RemoteConfigs:
 
     def create(self, fields: Fields) -> dict[str, Any]:
         """POST."""
-        return dict(self._ask("POST", "", json=dict(fields))["data"])
+        return dict(self._ask("POST", "", called=str(fields.get("name", "")), json=dict(fields))["data"])
 
     def list_all(self) -> list[dict[str, Any]]:
         """GET, page by page."""
@@ -171,7 +177,7 @@ class RemoteConfigs:
         """DELETE."""
         return int(self._ask("DELETE", name)["data"]["deleted_messages"])
 
-    def _ask(self, method: str, name: str, **more: Any) -> dict[str, Any]:
+    def _ask(self, method: str, name: str, *, called: str = "", **more: Any) -> dict[str, Any]:
         import httpx
 
         path = "/api/v1/memory/configs" + (f"/{name}" if name else "")
@@ -181,20 +187,19 @@ class RemoteConfigs:
             body = answer.json()
             problems = body["errors"]
         except httpx.HTTPError as e:
-            raise ConfigError(
+            raise MemoryConfigRefused(
                 f"{self._url} cannot be reached ({type(e).__name__})", hint="check AGENTBREEDER_API_URL"
             ) from e
         except (ValueError, KeyError, TypeError):
-            raise ConfigError(f"{self._url} is no memory service", hint="check AGENTBREEDER_API_URL") from None
+            raise MemoryConfigRefused(f"{self._url} is no memory service", hint="check AGENTBREEDER_API_URL") from None
         if problems:
-            raise _told(problems[0]["message"], problems[0]["field"], self._url)
+            raise _told(name or called, problems[0]["message"], problems[0]["field"], self._url)
         return dict(body)
 
 
-def _told(message: str, field: str | None, location: str) -> ConfigError:
-    return ConfigError(
-        f"{field}: {message}" if field and field not in message else message, hint=f"looked in {location}"
-    )
+def _told(name: str, message: str, field: str | None, location: str) -> MemoryConfigRefused:
+    said = f"{field}: {message}" if field and field not in message else message
+    return MemoryConfigRefused(f"{name}: {said}" if name else said, hint=f"asked {location}")
 
 
 def checked(kind: type[ConfigIn] | type[ConfigPatch], fields: Fields) -> None:
@@ -204,7 +209,5 @@ def checked(kind: type[ConfigIn] | type[ConfigPatch], fields: Fields) -> None:
     try:
         kind(**fields)
     except ValidationError as e:
-        said = [f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}" for one in e.errors()]
-        raise ConfigError(
-            "; ".join(s.removeprefix(": ") for s in said), hint="agentbreeder config memory create --help"
-        ) from None
+        said = [f"{field}: {text}" if field else text for field, text in problems_of(e.errors()).items()]
+        raise ConfigError("; ".join(said), hint="agentbreeder config memory create --help") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,29 @@ Team = Annotated[str, StringConstraints(pattern=_ID)]
 Backend = Literal["in_memory", "postgresql", "redis"]
 MemoryType = Literal["buffer_window", "buffer"]
 Scope = Literal["agent", "team", "global"]
+
+
+_ROLE = r"^[a-z_]{1,32}$"
+_RULES = {
+    SLUG: "2 to 63 lower-case letters, digits and hyphens, with no hyphen at either end",
+    _ID: "1 to 128 letters, digits and any of _ . @ -",
+    _ROLE: "1 to 32 lower-case letters and _",
+}
+
+
+def problems_of(errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What pydantic found, by field ("" for all of it), in words for people and without what was sent."""
+    found: dict[str, str] = {}
+    for one in errors:
+        place = [str(p) for p in one["loc"] if p not in ("body", "query", "path", "header")]
+        text = str(one["msg"]).removeprefix("Value error, ")
+        if one["type"] == "string_pattern_mismatch":
+            text = f"this must be {_RULES[one['ctx']['pattern']]}"
+        if "content" in place:  # each kind that it may be says its own
+            del place[place.index("content") + 1 :]
+            text = text if one["type"] == "missing" else "this must be a text, a list or an object"
+        found.setdefault(".".join(place), text)
+    return found
 
 
 def _printable(value: str) -> str:
@@ -98,7 +122,7 @@ class MessageIn(_Strict):
     """One message to keep."""
 
     session_id: SessionId
-    role: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,32}$")]
+    role: Annotated[str, StringConstraints(pattern=_ROLE)]
     content: str | list[Any] | dict[str, Any]
     agent_id: AgentId | None = None
     user_id: Annotated[str, StringConstraints(min_length=1, max_length=256)] | None = None

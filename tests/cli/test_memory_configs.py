@@ -90,13 +90,14 @@ def test_the_printed_commands_make_configs_that_a_deploy_finds(run: Run, place: 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["create", "--name", "X"], "name: String should match pattern"),
+        (["create", "--name", "X"], "name: this must be 2 to 63 lower-case letters, digits and hyphens"),
         (["create", "--name", "ab", "--max-messages", "0"], "max_messages"),
         (["create", "--name", "ab", "--namespace-pattern", "{who}"], "placeholders"),
         (["create", "--name", "ab", "--namespace-pattern", ""], "placeholders"),
         (["create", "--name", "ab", "--type", "buffer", "--max-messages", "5"], "buffer keeps all"),
-        (["create", "--name", "known"], "the team has a memory config of this name"),
-        (["show", "nothing"], "there is no such memory config"),
+        (["create", "--name", "known"], "known: the team has a memory config of this name"),
+        (["show", "nothing"], "nothing: there is no such memory config"),
+        (["create", "--name", "ab", "--linked-agents", "a b"], "linked_agents.0: this must be 1 to 128 letters"),
         (["update", "known"], "nothing to change"),
         (["delete", "known"], "stdin is not a terminal"),
         (["push", "nowhere.yaml"], "nowhere.yaml is not there"),

@@ -174,7 +174,9 @@ async def test_a_user_is_forgotten_everywhere_and_the_others_keep_their_places(c
 
 
 @pytest.mark.only("postgresql")
-async def test_a_search_reads_its_own_configs_part_of_the_index_alone(client: Client, settings: ServiceSettings) -> None:
+async def test_a_search_reads_its_own_configs_part_of_the_index_alone(
+    client: Client, settings: ServiceSettings
+) -> None:
     """However many messages of others have the word."""
     for name in ("large", "small"):
         await client.config(name, memory_type="buffer")

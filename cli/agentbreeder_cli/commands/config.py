@@ -17,6 +17,7 @@ _BACKENDS, _TYPES, _SCOPES = (
     ("buffer_window", "buffer"),
     ("agent", "team", "global"),
 )
+_FIELDS = {"--backend": "backend_type", "--type": "memory_type"}
 team_option = click.option(
     "--team", metavar="TEAM", help="Without a service: whose.  [default: AGENTBREEDER_TEAM, or default]"
 )
@@ -45,35 +46,33 @@ def memory() -> None:
     """
 
 
-_OPTIONS = (
-    click.option(
-        "--backend",
-        "backend_type",
-        type=click.Choice(_BACKENDS),
-        help="Where a container keeps it.  [default: in_memory]",
-    ),
-    click.option(
-        "--type", "memory_type", type=click.Choice(_TYPES), help="The newest, or all.  [default: buffer_window]"
-    ),
-    click.option("--max-messages", type=int, metavar="N", help="How many a buffer_window keeps.  [default: 100]"),
-    click.option(
-        "--ttl-seconds", type=int, metavar="SECONDS", help="How long an unused session lives.  [default: for ever]"
-    ),
-    click.option("--scope", type=click.Choice(_SCOPES), help="Who sees it.  [default: agent]"),
-    click.option("--linked-agents", metavar="A,B", help="Agents that may read; under team they share sessions."),
-)
-
-
-def field_options(function: F) -> F:
+def field_options(*, defaults: bool) -> Callable[[F], F]:
     """The fields of a memory config. What is not given has no value here, and the config's own rules fill it in."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+
+    def told(text: str, default: str) -> str:
+        return f"{text}  [default: {default}]" if defaults else text
+
+    options = (
+        ("--backend", click.Choice(_BACKENDS), None, told("Where a container keeps it.", "in_memory")),
+        ("--type", click.Choice(_TYPES), None, told("The newest, or all.", "buffer_window")),
+        ("--max-messages", int, "N", told("How many a buffer_window keeps.", "100")),
+        ("--ttl-seconds", int, "SECONDS", "How long an unused session lives; 0: for ever."),
+        ("--scope", click.Choice(_SCOPES), None, told("Who sees it.", "agent")),
+        ("--linked-agents", str, "A,B", "Agents that may read; under team they share sessions."),
+    )
+
+    def added(function: F) -> F:
+        for flag, kind, metavar, text in reversed(options):
+            name = _FIELDS.get(flag, flag.strip("-").replace("-", "_"))
+            function = click.option(flag, name, type=kind, metavar=metavar, help=text)(function)
+        return function
+
+    return added
 
 
 @memory.command("create")
 @click.option("--name", required=True, metavar="NAME", help="2 to 63 lower-case letters, digits and hyphens.")
-@field_options
+@field_options(defaults=True)
 @click.option("--namespace-pattern", metavar="PATTERN", help="[default: {agent_id}:{session_id}]")
 @team_option
 @state_here_option
@@ -139,7 +138,7 @@ def show(mode: Mode, name: str, team: str | None, project_dir: Path | None) -> N
 
 @memory.command("update")
 @click.argument("name")
-@field_options
+@field_options(defaults=False)
 @team_option
 @state_here_option
 @common_options
@@ -162,8 +161,6 @@ def update(mode: Mode, /, name: str, team: str | None, project_dir: Path | None,
     changes = _given(given)
     if not changes:
         raise click.UsageError("nothing to change: name at least one field, such as --max-messages 200")
-    if changes.get("ttl_seconds") == 0:
-        changes["ttl_seconds"] = None
     checked(ConfigPatch, changes)
     view.shown(mode, access_of(project_dir, team).update(name, changes))
 
@@ -228,6 +225,8 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     found = {k: v for k, v in options.items() if v is not None}
     if "linked_agents" in found:
         found["linked_agents"] = [a.strip() for a in found["linked_agents"].split(",") if a.strip()]
+    if found.get("ttl_seconds") == 0:
+        found["ttl_seconds"] = None
     return found
 
 

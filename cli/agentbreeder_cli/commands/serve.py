@@ -46,9 +46,9 @@ def command(mode: Mode, dev: bool, host: str, port: int, workers: int, project_d
             raise click.UsageError("--dev listens on this machine only; without it, set DATABASE_URL and a key")
         made, token = prepare_dev((project_dir or Path()).absolute() / FILE, os.environ)
         os.environ.update(made)
-        out.talk(
-            f"A token for one day, of an admin of the team default:\n\nexport AGENTBREEDER_API_URL=http://{host}:{port}"
-        )
+        out.talk("A token for one day, of an admin of the team default:\n")
+        address = f"[{host}]" if ":" in host else host
+        out.data(f"export AGENTBREEDER_API_URL=http://{address}:{port}")
         out.data(f"export AGENTBREEDER_API_TOKEN={token}")
         out.talk()
         out.flush()

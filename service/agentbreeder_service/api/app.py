@@ -24,6 +24,7 @@ from ..configs import ConfigStore
 from ..database import Database
 from ..errors import ServiceError, Unauthorized, Unavailable
 from ..messages import MessageStore
+from ..models import problems_of
 from ..postgres_messages import PostgresMessages
 from ..service import MemoryService
 from ..settings import ServiceSettings
@@ -118,7 +119,8 @@ def _errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, e: RequestValidationError) -> Response:
-        return refusal(422, [_invalid(one) for one in e.errors()])
+        code = "invalid_json" if any(one["type"] == "json_invalid" for one in e.errors()) else "invalid"
+        return refusal(422, [_problem(code, text, field or None) for field, text in problems_of(e.errors()).items()])
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, e: HTTPException) -> Response:
@@ -134,11 +136,3 @@ def _errors(app: FastAPI) -> None:
 
 def _problem(code: str, message: str, field: str | None = None) -> dict[str, Any]:
     return {"code": code, "message": message, "field": field}
-
-
-def _invalid(one: dict[str, Any]) -> dict[str, Any]:
-    """What pydantic says, without what was sent."""
-    place = [str(p) for p in one["loc"] if p not in ("body", "query", "path", "header")]
-    code = "invalid_json" if one["type"] == "json_invalid" else "invalid"
-    text = str(one["msg"]).removeprefix("Value error, ")
-    return _problem(code, text, ".".join(place) or None)

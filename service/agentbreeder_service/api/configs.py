@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
+from pydantic import BeforeValidator
 
 from ..models import Config, ConfigIn, ConfigPatch
 from .envelope import Envelope, from_cursor, to_cursor
-from .wiring import asked
+from .wiring import asked, nothing
 
 router = APIRouter(prefix="/api/v1/memory/configs", tags=["memory configs"])
 PAGE = 100
@@ -32,11 +33,12 @@ async def create(given: ConfigIn, request: Request) -> Envelope:
 @router.get("", response_model=None)
 async def list_configs(
     request: Request,
-    limit: Annotated[int, Query(ge=1, le=1000)] = PAGE,
+    limit: Annotated[int | None, BeforeValidator(nothing), Query(ge=1, le=1000)] = None,
     cursor: Annotated[str, Query(max_length=400)] = "",
 ) -> Envelope:
-    """The team's own memory configs and the global ones."""
+    """The team's own memory configs and the global ones, 100 when not told."""
     service, who = asked(request)
+    limit = limit or PAGE
     found = await service.configs(from_cursor(cursor), limit + 1, **who)
     more = to_cursor(found[limit - 1].id) if len(found) > limit else None
     return Envelope([shown(c) for c in found[:limit]], meta={"next_cursor": more})

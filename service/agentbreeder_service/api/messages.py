@@ -6,14 +6,15 @@ from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Header, Query, Request
+from pydantic import BeforeValidator
 
 from ..messages import Hit, message_json, messages_json
 from ..models import BatchIn, IdempotencyKey, MessageIn
 from .envelope import Envelope, from_cursor, to_cursor, when
-from .wiring import asked
+from .wiring import asked, nothing
 
 router = APIRouter(prefix="/api/v1/memory", tags=["messages"])
-Limit = Annotated[int, Query(ge=1, le=1000)]
+Limit = Annotated[int | None, BeforeValidator(nothing), Query(ge=1, le=1000)]
 Text = Annotated[str, Query(max_length=256)]
 Session = Annotated[str, Query(min_length=1, max_length=256)]
 Key = Annotated[IdempotencyKey | None, Header(alias="Idempotency-Key")]
@@ -44,11 +45,12 @@ async def read(
     session_id: Session,
     agent_id: Text = "",
     user_id: Text = "",
-    limit: Limit = 50,
-    before: Annotated[int | None, Query(ge=0, le=2**62)] = None,
+    limit: Limit = None,
+    before: Annotated[int | None, BeforeValidator(nothing), Query(ge=0, le=2**62)] = None,
 ) -> Envelope:
-    """The newest messages of a session, oldest first; `before` is the `next_before` of the answer before."""
+    """The newest messages of a session, 50 when not told, oldest first; `before` is the `next_before` of the answer before."""
     service, who = asked(request)
+    limit = limit or 50
     given = (config, session_id, agent_id, user_id, before, limit)
     found = await service.page(*given, **who)
     more = found.first if found.messages == limit and found.first > 1 else None
@@ -57,10 +59,11 @@ async def read(
 
 @router.get("/configs/{config}/sessions", response_model=None)
 async def sessions(
-    config: str, request: Request, limit: Limit = 100, cursor: Annotated[str, Query(max_length=4000)] = ""
+    config: str, request: Request, limit: Limit = None, cursor: Annotated[str, Query(max_length=4000)] = ""
 ) -> Envelope:
-    """The sessions that the caller may read."""
+    """The sessions that the caller may read, 100 when not told."""
     service, who = asked(request)
+    limit = limit or 100
     found = await service.sessions(config, from_cursor(cursor), limit + 1, **who)
     more = to_cursor(found[limit - 1][1].namespace) if len(found) > limit else None
     data: list[dict[str, Any]] = [
@@ -90,11 +93,11 @@ async def search(
     config: str,
     request: Request,
     q: Annotated[str, Query(min_length=1, max_length=1000)],
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    limit: Annotated[int | None, BeforeValidator(nothing), Query(ge=1, le=100)] = None,
 ) -> Envelope:
     """Messages with these words, the best first, across sessions. Quotes make a phrase, `or` joins, `-word` excludes."""
     service, who = asked(request)
-    found = await service.search(config, q, limit, **who)
+    found = await service.search(config, q, limit or 20, **who)
     hits = [_hit(values, hit) for values, hit in found]
     return Envelope(raw=b"[" + b",".join(hits) + b"]", meta={"count": len(hits)})
 

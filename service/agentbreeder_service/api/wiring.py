@@ -56,5 +56,10 @@ def asked(request: Request) -> tuple[MemoryService, Requesting]:
     return request.app.state.service, principal.requesting()
 
 
+def nothing(value: object) -> object:
+    """A parameter that is named and left empty, as in `?limit=&before=`, is one that is not given."""
+    return None if value == "" else value
+
+
 def _authorization(scope: Scope) -> str:
     return next((v.decode("latin-1") for k, v in scope["headers"] if k == b"authorization"), "")

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...kernel.codec import as_messages, loads, named
+from ...kernel.lifecycle import Connected
 from ...kernel.storage.history import ChatMessage, SessionKey
 
 _Row = tuple[str, str | None, bytes]  # id, run, message
 
 
-class InMemoryHistoryProvider:
+class InMemoryHistoryProvider(Connected):
     """See `HistoryProvider`. Keeps the newest `max_messages` of each session, all with None."""
 
     def __init__(self, max_messages: int | None = None) -> None:
@@ -19,6 +20,12 @@ class InMemoryHistoryProvider:
             raise ValueError("max_messages is at least 1, or None")
         self._max = max_messages
         self._rows: dict[str, list[_Row]] = {}
+
+    async def connect(self) -> None:
+        """There is nothing to reach."""
+
+    async def disconnect(self) -> None:
+        """What was said stays until the process ends."""
 
     async def append(
         self, key: SessionKey, messages: ChatMessage | Sequence[ChatMessage], *, run_id: str | None = None
