@@ -34,6 +34,9 @@ if window > 0 and length > window then
 end
 if ttl > 0 then
   for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ttl) end
+elseif redis.call('PERSIST', log) == 1 then
+  redis.call('PERSIST', order)
+  redis.call('PERSIST', ids)
 end
 if limit < 0 then return {} end
 return redis.call('LRANGE', log, -limit, -1)

@@ -67,8 +67,8 @@ class MemorySettings:
             ttl_s=_number(environ, "MEMORY_TTL_SECONDS", 0, 0, MAX_TTL_S),
             memory_type=cast("MemoryType", memory_type),
             max_messages=0 if memory_type == "buffer" else window,
-            namespace_pattern=checked_pattern(environ.get("MEMORY_NAMESPACE_PATTERN", DEFAULT_PATTERN)),
-            team=environ.get("AGENT_TEAM", ""),
+            namespace_pattern=_pattern(environ),
+            team=environ.get("AGENT_TEAM", "").strip(),
             on_outage=cast("OnOutage", _one_of(environ, "MEMORY_ON_OUTAGE", ("raise", "continue"), "raise")),
             redis_ca_pem=_ca_pem(environ) if backend == "redis" else "",
             cloud_sql=CloudSqlInstance.from_environ(environ) if backend == "postgresql" else None,
@@ -91,10 +91,18 @@ def _database(url: str) -> tuple[object, str] | None:
     return (parsed.hosts, parsed.database) if parsed.family == "postgresql" else None
 
 
+def _pattern(environ: Mapping[str, str]) -> str:
+    pattern = checked_pattern(environ.get("MEMORY_NAMESPACE_PATTERN", DEFAULT_PATTERN))
+    if "{team}" in pattern and not environ.get("AGENT_TEAM", "").strip():
+        raise StoreMisconfigured("AGENT_TEAM is not set, and MEMORY_NAMESPACE_PATTERN needs it for {team}")
+    return pattern
+
+
 def _one_of(environ: Mapping[str, str], name: str, allowed: tuple[str, ...], default: str) -> str:
     value = environ.get(name, "").strip().lower() or default
     if value not in allowed:
-        said = f"{name} is {environ[name]!r}" if environ.get(name) else f"{name} is not set"
+        word = re.fullmatch(r"[a-z0-9_-]{1,30}", value)  # anything else may be a URL that strayed in here, with its password
+        said = f"{name} is {value if word else 'something else'}" if value else f"{name} is not set"
         raise StoreMisconfigured(f"{said}; it must be one of {', '.join(allowed)}")
     return value
 

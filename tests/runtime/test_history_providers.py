@@ -73,9 +73,7 @@ async def test_a_message_keeps_every_field_and_is_given_an_id(provider: HistoryP
     assert len(made) == 32
 
 
-@pytest.mark.parametrize("provider", ["durable", "in_memory"], indirect=True)
 async def test_a_message_of_a_known_id_is_not_added_twice(provider: HistoryProvider, key: SessionKey) -> None:
-    """The one in Redis looks at ids only when an append is repeated."""
     await provider.append(key, [said(1, id="one"), said(2, id="two")])
     await provider.append(key, [said(2, id="two"), said(3, id="three")])
     assert contents(await provider.last(key, 10)) == ["message 1", "message 2", "message 3"]

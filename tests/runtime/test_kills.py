@@ -195,3 +195,19 @@ async def test_a_pooler_that_loses_prepared_statements_is_noticed(server: Server
             await manager._log._pool.run(lambda c: c.execute("DEALLOCATE ALL"))  # type: ignore[attr-defined]
             await manager.append("s", {"role": "user", "content": 2})
         assert len(await manager.load("s")) == 4
+
+
+@pytest.mark.parametrize("backend", ["postgresql"])
+async def test_calls_that_meet_such_a_pooler_together_are_all_carried_out(server: Server, backend: str) -> None:
+    async with MemoryManager(settings_of(server, backend)) as manager:
+        sessions = [f"s{n}" for n in range(6)]
+
+        async def forget(connection: Any) -> None:
+            await connection.execute("SELECT pg_sleep(0.1)")  # so that each is on a connection of its own
+            await connection.execute("DEALLOCATE ALL")
+
+        for text in ("before", "after"):
+            await asyncio.gather(*(manager.append(s, {"role": "user", "content": text}) for s in sessions))
+            await asyncio.gather(*(manager._log._pool.run(forget) for _ in sessions))  # type: ignore[attr-defined]
+        for session in sessions:
+            assert [m["content"] for m in await manager.load(session)] == ["before", "after"]

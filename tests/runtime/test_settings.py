@@ -37,6 +37,7 @@ def test_what_deploy_injects_is_taken() -> None:
         ({**REDIS, "MEMORY_TYPE": "buffer", "MEMORY_MAX_MESSAGES": "5"}, "buffer keeps all"),
         ({**REDIS, "MEMORY_NAMESPACE_PATTERN": "{agent_id}:{password}"}, "must hold placeholders"),
         ({**REDIS, "MEMORY_NAMESPACE_PATTERN": "fixed"}, "must hold placeholders"),
+        ({**REDIS, "MEMORY_NAMESPACE_PATTERN": "{team}:{session_id}"}, "AGENT_TEAM is not set"),
         ({**REDIS, "MEMORY_ON_OUTAGE": "ignore"}, "MEMORY_ON_OUTAGE"),
         ({**REDIS, "REDIS_CA_PEM_BASE64": "nonsense"}, "REDIS_CA_PEM_BASE64"),
         ({**REDIS, "REDIS_CA_PEM_BASE64": "aGVsbG8="}, "REDIS_CA_PEM_BASE64"),
@@ -48,7 +49,14 @@ def test_what_is_missing_or_contradictory_is_told_in_one_line(environ: dict[str,
     assert "\n" not in str(e.value)
 
 
-@pytest.mark.parametrize("environ", [{}, {**REDIS, "REDIS_URL": "postgresql://u:hunter2@h/d"}])
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {},
+        {**REDIS, "REDIS_URL": "postgresql://u:hunter2@h/d"},
+        {**REDIS, "MEMORY_BACKEND": "redis://u:hunter2@h"},
+    ],
+)
 def test_a_container_with_wrong_variables_stops_at_once_and_shows_no_secret(environ: dict[str, str]) -> None:
     program = "import asyncio\nfrom agentbreeder_memory import MemoryManager\nasyncio.run(MemoryManager().connect())\n"
     done = subprocess.run(

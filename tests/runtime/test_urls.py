@@ -14,7 +14,7 @@ from agentbreeder_sandbox.servers.redis import RedisServer
 from agentbreeder_sandbox.servers.tls import TlsFront, self_signed
 from substrate.capabilities.history import DurableHistoryProvider, RedisHistoryProvider
 from substrate.capabilities.memory import RedisSessionStore
-from substrate.connect.errors import StoreMisconfigured, StoreUnavailable
+from substrate.connect.errors import StoreError, StoreMisconfigured, StoreUnavailable
 from substrate.connect.postgres_url import asyncpg_url
 from substrate.connect.redis_client import open_redis
 from substrate.kernel.storage.history import session_key
@@ -189,3 +189,23 @@ async def test_postgresql_over_tls_opens_with_sslmode_require_and_refuses_an_unk
         unknown = MemorySettings(backend="postgresql", agent=unique, url=f"{base}?sslmode=verify-full")
         with pytest.raises(StoreUnavailable):
             await MemoryManager(unknown).connect()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda url: f"{url}?foo=bar", "does not know a parameter of the URL"),
+        (lambda url: url.rpartition("/")[0] + "/nowhere", "there is no such database"),
+        (lambda url: url.replace("://postgres:", "://postgres:x"), "user or password is wrong"),
+        (lambda url: f"{url}?sslmode=require", "one side wants TLS"),
+        (lambda url: "postgresql://u:hunter2@nowhere.invalid/d", "name is not known"),
+        (lambda url: "postgresql://u:hunter2@127.0.0.1:1/d", "nothing listens there"),
+    ],
+)
+async def test_a_database_that_says_no_is_told_in_words_without_the_password(
+    database_url: str, change: Any, says: str
+) -> None:
+    manager = MemoryManager(MemorySettings(backend="postgresql", agent="a", url=change(database_url)))
+    with pytest.raises(StoreError, match=says) as caught:
+        await manager.connect()
+    assert "hunter2" not in str(caught.value)

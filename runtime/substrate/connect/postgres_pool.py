@@ -11,12 +11,13 @@ from agentbreeder_core.url import BackendUrl
 
 from ..kernel.retrying import persistently
 from .cloud_sql import CloudSqlDialer, CloudSqlInstance
-from .errors import StoreError, StoreUnavailable, driver_missing
+from .errors import StoreError, StoreRefused, StoreUnavailable, driver_missing, reason
 from .postgres_url import AsyncpgUrl, asyncpg_url
 
 T = TypeVar("T")
 POOL_SIZE = 10
 LOCK = 4_837_201_955  # one number for every table this project makes
+_LASTING = ("21", "22", "23", "54")  # SQLSTATE classes that are about the values: nothing will make them fit
 _LIFETIME_S = 300.0  # an idle connection is let go before a firewall does it silently
 
 
@@ -40,7 +41,8 @@ class PostgresPool:
         self._making = asyncio.Lock()
 
     async def connect(self) -> None:
-        """Make the pool with one connection. Raises `StoreUnavailable`, `DriverMissing`."""
+        """Make the pool with one connection. Raises `StoreUnavailable`, `DriverMissing`, and `StoreError` when the server
+        says no."""
         async with self._making:
             if self._pool is None:
                 try:
@@ -80,33 +82,49 @@ class PostgresPool:
     async def persistently(self, call: Callable[[Any, bool], Awaitable[T]]) -> T:
         """`call(connection, again)`; `again` says that an earlier attempt may have been carried out.
 
-        Raises `StoreUnavailable` when the server cannot be reached for some seconds.
+        Raises `StoreUnavailable` when the server cannot be reached for some seconds, `StoreRefused` when it says no.
         """
         if self._pool is None:
             await self.connect()
         try:
             return await persistently(lambda again: self._borrow(call, again), self._transient)
         except self._transient as e:
-            raise StoreUnavailable(f"PostgreSQL could not be reached ({type(e).__name__})") from e
+            raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e)})") from e
+        except self._answered as e:
+            lasting = str(getattr(e, "sqlstate", "")).startswith(_LASTING)
+            raise StoreRefused(f"PostgreSQL does not take it ({reason(e)})", lasting=lasting) from e
 
     async def _borrow(self, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
+        pool = self._pool
         try:
-            return await self._on_one(call, again)
+            return await self._on_one(pool, call, again)
         except self._lost_statement:
-            if not self._cached:
-                raise
             # Not carried out: the server did not know what it was asked to run.
-            self._cached = False
-            old, self._pool = self._pool, await self._made()
-            await old.close()
-            return await self._on_one(call, again)
+            if not await self._without_statements(pool):
+                raise
+            return await self._on_one(self._pool, call, again)
 
-    async def _on_one(self, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
-        async with self._pool.acquire() as connection:
+    async def _without_statements(self, pool: Any) -> bool:
+        """Put a pool that prepares nothing in place of this one, unless it is one already. Of many calls that meet the
+        error together, one makes it."""
+        async with self._making:
+            if self._pool is not pool:
+                return self._pool is not None
+            if not self._cached:
+                return False
+            self._cached = False
+            self._pool = await self._made()
+        await pool.close()
+        return True
+
+    async def _on_one(self, pool: Any, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
+        async with pool.acquire() as connection:
             try:
                 return await call(connection, again)
-            except self._answered:
-                raise  # the server refused, and the connection is as good as before
+            except self._answered as e:
+                if isinstance(e, self._transient):
+                    connection.terminate()  # what leads to a server that ends, or is a replica since a failover
+                raise  # else the server refused, and the connection is as good as before
             except BaseException:
                 connection.terminate()  # broken, or left in the middle of something by a timeout or a cancellation
                 raise
@@ -119,7 +137,8 @@ class PostgresPool:
             raise driver_missing(missing.name, "postgres") from missing
         self._transient = (
             *(e.PostgresConnectionError, e.InterfaceError, e.CannotConnectNowError, e.AdminShutdownError),
-            *(e.CrashShutdownError, e.TooManyConnectionsError, e.InternalClientError, OSError, asyncio.TimeoutError),
+            *(e.CrashShutdownError, e.TooManyConnectionsError, e.ReadOnlySQLTransactionError),
+            *(e.InternalClientError, OSError, asyncio.TimeoutError),
         )
         self._answered = (e.PostgresError,)
         self._lost_statement = (e.InvalidSQLStatementNameError, e.DuplicatePreparedStatementError)
@@ -137,9 +156,9 @@ class PostgresPool:
         try:
             return await persistently(made, self._transient)
         except self._transient as error:
-            raise StoreUnavailable(f"PostgreSQL could not be reached ({type(error).__name__})") from error
-        except (e.InvalidPasswordError, e.InvalidAuthorizationSpecificationError, e.InvalidCatalogNameError) as error:
-            raise StoreError(f"PostgreSQL refused the connection ({type(error).__name__})") from error
+            raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(error)})") from error
+        except e.PostgresError as error:
+            raise StoreError(f"PostgreSQL refused the connection ({reason(error)})") from error
 
     def _options(self, url: AsyncpgUrl) -> dict[str, Any]:
         where = {"connect": self._dialer.connect} if self._dialer else {"dsn": url.dsn}

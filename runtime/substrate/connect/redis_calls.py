@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from ..kernel.retrying import persistently
-from .errors import StoreUnavailable
+from .errors import StoreRefused, StoreUnavailable, reason
 from .redis_client import open_redis
 
 T = TypeVar("T")
@@ -29,7 +29,8 @@ class RedisCalls:
         self._client: Any = None
         self._transient: tuple[type[BaseException], ...] = ()
         self._no_script: type[BaseException] = Exception
-        self._moved: type[BaseException] = Exception
+        self._read_only: type[BaseException] = Exception
+        self._refused: type[BaseException] = Exception
 
     async def connect(self) -> None:
         """Make the client and see that the server answers. Raises `StoreUnavailable`, `StoreMisconfigured`,
@@ -38,7 +39,12 @@ class RedisCalls:
             client = open_redis(self._url, ca_pem=self._ca_pem)
             from redis import exceptions as e
 
-            self._transient = (e.ConnectionError, e.TimeoutError, e.BusyLoadingError, e.ReadOnlyError)
+            self._transient = (
+                *(e.ConnectionError, e.TimeoutError, e.BusyLoadingError, e.ReadOnlyError),
+                *(e.RedisClusterException, e.ClusterDownError, e.TryAgainError),
+            )
+            self._read_only = e.ReadOnlyError
+            self._refused = e.RedisError
             self._no_script = e.NoScriptError
             self._client = client
         await self.command("PING")
@@ -70,6 +76,14 @@ class RedisCalls:
         if self._client is None:
             await self.connect()
         try:
-            return await persistently(call, self._transient)
+            return await persistently(call, self._transient, self._between)
         except self._transient as e:
-            raise StoreUnavailable(f"Redis could not be reached ({type(e).__name__})") from e
+            raise StoreUnavailable(f"Redis could not be reached ({reason(e)})") from e
+        except self._refused as e:
+            raise StoreRefused(f"Redis does not take it ({reason(e)})") from e
+
+    async def _between(self, error: BaseException) -> None:
+        """After a failover the old connections lead to what is a replica now; the name leads elsewhere."""
+        pool = getattr(self._client, "connection_pool", None)
+        if isinstance(error, self._read_only) and pool is not None:
+            await pool.disconnect(inuse_connections=False)

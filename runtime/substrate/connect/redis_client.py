@@ -11,7 +11,6 @@ from agentbreeder_core.url import BackendUrl, BadUrl
 from .errors import StoreMisconfigured, driver_missing
 
 CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5.0, 10.0
-CONNECT_ATTEMPTS = 3
 _PORT, _SENTINEL_PORT = 6379, 26379
 _VERIFY = {"": "required", "required": "required", "optional": "optional", "none": "none"}
 _NUMBERS = {
@@ -43,17 +42,17 @@ def open_redis(url: str, *, ca_pem: str = "") -> Any:
     `ca_pem` are the authorities of a server that signs for itself (Memorystore with TLS). They belong to this server
     alone, so its certificate is not compared with its name, which such servers do not put there.
 
-    Connections are made again by themselves (three tries each); commands are not repeated: whoever sends one knows
-    whether that is safe. A command blocks at most 10 s. Raises `StoreMisconfigured`, `DriverMissing`.
+    Nothing is repeated by the client itself, which would not say that it did: whoever sends a command knows whether a
+    second one is safe. A command blocks at most 10 s, connecting 5 s. Raises `StoreMisconfigured`, `DriverMissing`.
     """
     parsed = parse_redis(url)
     try:
         import redis.asyncio as aio
         from redis.asyncio.retry import Retry
-        from redis.backoff import ExponentialBackoff, NoBackoff
+        from redis.backoff import NoBackoff
     except ImportError as e:
         raise driver_missing(e.name, "redis") from e
-    options = _options(parsed)
+    options = {**_options(parsed), "retry": Retry(NoBackoff(), 0)}
     if ca_pem and parsed.tls:
         options.update(ssl_ca_data=ca_pem, ssl_check_hostname=False)
     cluster = options.pop("cluster", False)
@@ -69,10 +68,7 @@ def open_redis(url: str, *, ca_pem: str = "") -> Any:
             host=parsed.hosts[0].name, port=parsed.hosts[0].port or _PORT, **_tls(parsed), **options
         )
     place = _place(parsed.hosts[0], parsed)
-    client = aio.Redis(**place, **_tls(parsed), **options, retry=Retry(NoBackoff(), 0))
-    # A connection is made with patience, although a command on it is not repeated.
-    client.connection_pool.connection_kwargs["retry"] = Retry(ExponentialBackoff(cap=0.5, base=0.05), CONNECT_ATTEMPTS)
-    return client
+    return aio.Redis(**place, **_tls(parsed), **options)
 
 
 def _place(host: Host, parsed: BackendUrl) -> dict[str, Any]:

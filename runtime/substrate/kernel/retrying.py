@@ -6,28 +6,53 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-ATTEMPTS, FIRST_WAIT_S, LONGEST_WAIT_S = 5, 0.05, 1.0
+ATTEMPTS, FIRST_WAIT_S, LONGEST_WAIT_S, PATIENCE_S = 5, 0.05, 1.0, 3.0
 
 
-async def persistently(call: Callable[[bool], Awaitable[T]], transient: tuple[type[BaseException], ...]) -> T:
-    """`call(False)`, and after a `transient` error `call(True)` up to four times more, over some three seconds.
+async def persistently(
+    call: Callable[[bool], Awaitable[T]],
+    transient: tuple[type[BaseException], ...],
+    between: Callable[[BaseException], Awaitable[None]] | None = None,
+) -> T:
+    """`call(False)`, and after a `transient` error `call(True)` up to four times more, over some three seconds; `between`
+    is told each error before the next attempt.
 
-    The argument says whether an earlier attempt may have been carried out although its answer was lost. Raises the last
-    error.
+    The argument says whether an earlier attempt may have been carried out although its answer was lost. Where nothing
+    answers at all, an attempt takes the driver's own five seconds, and two are made. Raises the last error.
     """
     try:
         return await call(False)
-    except transient:
-        return await _again(call, transient)
+    except transient as e:
+        if between is not None:
+            await between(e)
+        return await _again(call, transient, between)
 
 
-async def _again(call: Callable[[bool], Awaitable[T]], transient: tuple[type[BaseException], ...]) -> T:
-    from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential, wait_random
+async def _again(
+    call: Callable[[bool], Awaitable[T]],
+    transient: tuple[type[BaseException], ...],
+    between: Callable[[BaseException], Awaitable[None]] | None,
+) -> T:
+    from tenacity import (
+        AsyncRetrying,
+        RetryCallState,
+        retry_if_exception_type,
+        stop_after_attempt,
+        stop_after_delay,
+        wait_exponential,
+        wait_random,
+    )
+
+    async def told(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        if between is not None and error is not None:
+            await between(error)
 
     policy = AsyncRetrying(
         retry=retry_if_exception_type(transient),
-        stop=stop_after_attempt(ATTEMPTS - 1),
+        stop=stop_after_attempt(ATTEMPTS - 1) | stop_after_delay(PATIENCE_S),
         wait=wait_exponential(FIRST_WAIT_S * 2, max=LONGEST_WAIT_S) + wait_random(0, FIRST_WAIT_S),
+        before_sleep=told,
         reraise=True,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from ...connect.engine import open_engine
-from ...connect.errors import StoreUnavailable
+from ...connect.errors import StoreRefused, StoreUnavailable, reason
 from ...kernel.codec import as_messages, from_jsonb_text, jsonb_text, named, to_storable
 from ...kernel.lifecycle import Connected
 from ...kernel.retrying import persistently
@@ -156,10 +156,10 @@ class DurableHistoryProvider(Connected):
             except DBAPIError as e:
                 # Only a broken connection is worth another try; any other refusal is an answer.
                 if e.connection_invalidated or _is_away(e):
-                    raise StoreUnavailable(f"PostgreSQL could not be reached ({type(e.orig).__name__})") from e
-                raise
+                    raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e.orig)})") from e
+                raise StoreRefused(f"PostgreSQL does not take it ({reason(e.orig)})") from e
             except (TimeoutError, OSError) as e:
-                raise StoreUnavailable(f"PostgreSQL could not be reached ({type(e).__name__})") from e
+                raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e)})") from e
 
         return await persistently(borrow, (StoreUnavailable,))
 

@@ -72,5 +72,6 @@ TOUCH = f"UPDATE history_sessions SET updated_at = now() WHERE id = {_SESSION}"
 EXPIRED = """
 DELETE FROM history_sessions WHERE id IN (
     SELECT id FROM history_sessions WHERE updated_at < now() - make_interval(secs => :ttl) LIMIT :batch
+    FOR UPDATE SKIP LOCKED
 )
 """

@@ -10,19 +10,19 @@ from ...kernel.codec import as_messages, dumps, loads, named
 from ...kernel.lifecycle import Connected
 from ...kernel.storage.history import ChatMessage, SessionKey
 
-# ARGV: ttl, max, again, count, the elements, and behind them their ids. A repeated append looks at the newest elements
-# for its own ids, in the spelling in which they were written; a first one has no need to.
+# ARGV: ttl, max, again, count, and the elements. A repeated append, and one of messages that came with ids, looks whether
+# they are there already, in the spelling in which they were written; others have no need to.
 _APPEND = Script("""
 local n, first = tonumber(ARGV[4]), 5
 local there = {}
 if ARGV[3] == '1' then
-  for _, e in ipairs(redis.call('LRANGE', KEYS[1], -2 * n - 100, -1)) do there[e] = true end
+  for _, e in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do there[e] = true end
 end
 for i = first, first + n - 1 do
   if not there[ARGV[i]] then redis.call('RPUSH', KEYS[1], ARGV[i]) end
 end
 redis.call('LTRIM', KEYS[1], -tonumber(ARGV[2]), -1)
-if tonumber(ARGV[1]) > 0 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+if tonumber(ARGV[1]) > 0 then redis.call('EXPIRE', KEYS[1], ARGV[1]) else redis.call('PERSIST', KEYS[1]) end
 return 1
 """)
 _CLEAR_RUN = Script("""
@@ -39,8 +39,8 @@ _MOST = 500  # messages of one append
 class RedisHistoryProvider(Connected):
     """See `HistoryProvider`. Keeps the newest `max_messages`; `ttl` in seconds counts from the last append or refresh.
 
-    The keys are `ravi:hist:{agent_type}:{agent_key}:{session_id}`. Message ids are looked at when an append is repeated
-    after a lost answer; give ids of your own only if they name the message for good.
+    The keys are `ravi:hist:{agent_type}:{agent_key}:{session_id}`. A message that comes with an id and is there already, as
+    it is, is not added again; of two that share an id and differ, both are.
     """
 
     def __init__(self, redis_url: str, ttl: int | None = None, max_messages: int = 200) -> None:
@@ -61,16 +61,18 @@ class RedisHistoryProvider(Connected):
         self, key: SessionKey, messages: ChatMessage | Sequence[ChatMessage], *, run_id: str | None = None
     ) -> list[str]:
         """In one step with the trim and the TTL."""
-        ids, encoded = named(as_messages(messages))
+        given = as_messages(messages)
+        ids, encoded = named(given)
         if len(ids) > _MOST:
             raise ValueError(f"at most {_MOST} messages at once")
         if not ids:
             return []
         head = _head(run_id)
         elements = [_element(head, e) for e in encoded]
-        name = _key(key)
+        name, own = _key(key), any(m.get("id") for m in given)
+        numbers = (self._ttl, self._max)
         await self._redis.persistently(
-            lambda again: self._redis.once(_APPEND, (name,), self._ttl, self._max, int(again), len(elements), *elements)
+            lambda again: self._redis.once(_APPEND, (name,), *numbers, int(again or own), len(elements), *elements)
         )
         return ids
 
@@ -99,9 +101,9 @@ class RedisHistoryProvider(Connected):
         return int(await self._redis.script(_CLEAR_RUN, _key(key), _head(run_id)))
 
     async def refresh_ttl(self, key: SessionKey) -> None:
-        """EXPIRE."""
-        if self._ttl:
-            await self._redis.command("EXPIRE", _key(key), self._ttl)
+        """EXPIRE, or PERSIST without a TTL."""
+        given = ("EXPIRE", _key(key), self._ttl) if self._ttl else ("PERSIST", _key(key))
+        await self._redis.command(*given)
 
 
 def _key(key: SessionKey) -> str:

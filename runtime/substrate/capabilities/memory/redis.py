@@ -9,7 +9,10 @@ from ...connect.redis_calls import RedisCalls, Script
 from ...kernel.codec import dumps, loads
 from ...kernel.lifecycle import Connected
 
-_EXPIRE = "if tonumber(ARGV[1]) > 0 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end return 1"
+_EXPIRE = (
+    "if tonumber(ARGV[1]) > 0 then redis.call('EXPIRE', KEYS[1], ARGV[1]) "
+    "else redis.call('PERSIST', KEYS[1]) end return 1"
+)
 _SET = Script(f"redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], unpack(ARGV, 2)) {_EXPIRE}")
 _UPDATE = Script(f"redis.call('HSET', KEYS[1], unpack(ARGV, 2)) {_EXPIRE}")
 _MAX_FIELDS = 3000  # what one script call can unpack
