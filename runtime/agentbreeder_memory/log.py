@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+ANSWER_LOST = "the answer was lost: it may have been carried out or not"
+
 
 class SessionLog(Protocol):
     """An ordered log of encoded messages per session, each with an id that is unique in it.
@@ -33,7 +35,8 @@ class SessionLog(Protocol):
         ...
 
     async def replace(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
-        """In one step."""
+        """In one step. Not repeated after a lost answer, like `pop` and `clear`: a second one could take what was added
+        meanwhile."""
         ...
 
     async def pop(self, session: str) -> bytes | None:

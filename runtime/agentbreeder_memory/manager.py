@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -16,10 +16,12 @@ from substrate.kernel.codec import as_messages, loads_array, named
 from .in_memory_log import InMemoryLog, NoLog
 from .log import SessionLog
 from .outage import Backlog
+from .saving import identified, newer
 from .settings import MemorySettings, namespace_of
 
 Message = dict[str, Any]
 _NAMESPACES_KEPT = 10_000
+_MOST = 2**31 - 1  # what the stores count with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +62,12 @@ class MemoryManager:
 
     async def close(self) -> None:
         """Flush what waits, and let go of every connection."""
-        if self._backlog is not None:
-            await self._backlog.close()
-        await self._log.close()
-        self._loop = None
+        try:
+            if self._backlog is not None:
+                await self._backlog.close()
+        finally:
+            await self._log.close()
+            self._loop = None
 
     async def __aenter__(self) -> MemoryManager:
         await self.connect()
@@ -80,9 +84,10 @@ class MemoryManager:
         An empty list means an empty conversation: what cannot be read raises.
         """
         self._on_this_loop()
-        if limit is not None and limit < 1:
-            raise ValueError("limit is at least 1, or None")
-        return _messages(await self._log.load(self._namespace(session_id, user_id), limit or 0))
+        namespace, count = self._namespace(session_id, user_id), _count(limit)
+        if self._backlog is not None:
+            await self._backlog.settled(namespace)
+        return _messages(await self._log.load(namespace, count))
 
     async def append(
         self, session_id: str, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str = ""
@@ -108,27 +113,45 @@ class MemoryManager:
         *,
         user_id: str = "",
     ) -> list[Message]:
-        """`append` and then `load`, in one round trip."""
+        """`append` and then `load`, in one round trip.
+
+        With `on_outage` "continue" it still raises while the store is away, because there is nothing to answer; its
+        messages wait like those of an append, so do not send them again.
+        """
         self._on_this_loop()
         ids, encoded = _prepared(messages)
-        namespace = self._namespace(session_id, user_id)
+        namespace, count = self._namespace(session_id, user_id), _count(limit)
         if self._backlog is not None:
             await self._backlog.append(namespace, ids, encoded)
-            return _messages(await self._log.load(namespace, limit or 0))
-        return _messages(await self._log.append_and_load(namespace, ids, encoded, limit or 0))
+            await self._backlog.settled(namespace)
+            return _messages(await self._log.load(namespace, count))
+        return _messages(await self._log.append_and_load(namespace, ids, encoded, count))
 
-    async def save(self, session_id: str, messages: Sequence[Mapping[str, Any]], *, user_id: str = "") -> None:
+    async def save(self, session_id: str, messages: Sequence[Any], *, user_id: str = "") -> list[str]:
         """For containers built for the older manager, which gave the whole conversation back: adds what is new by id,
-        and never rewrites or removes anything. A message without an id is new."""
-        await self.append(session_id, messages, user_id=user_id)
+        and never rewrites or removes anything. Returns the ids of all.
+
+        A message without an id is new. A dict is given its id, so that the same list can be saved again as it grows;
+        messages of LangChain are taken too. What came before the oldest message that is kept has left the window, and does
+        not come back. Raises as `load` and `append` do; what cannot be read is not added to.
+        """
+        given = identified(messages)
+        ids = [str(m["id"]) for m in given]
+        kept = [m["id"] for m in await self.load(session_id, user_id=user_id)]
+        await self.append(session_id, newer(given, kept, self.settings.window), user_id=user_id)
+        return ids
 
     async def replace(
         self, session_id: str, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str = ""
     ) -> list[str]:
-        """Forget what is there and keep these, in one step. The store must be reachable, whatever is set for outages."""
+        """Forget what is there and keep these, in one step. The store must be reachable, whatever is set for outages.
+
+        Raises `StoreUnavailable` also when only the answer was lost: a second try could take what came meanwhile.
+        """
         self._on_this_loop()
         ids, encoded = _prepared(messages)
-        await self._log.replace(self._namespace(session_id, user_id), ids, encoded)
+        namespace = self._namespace(session_id, user_id)
+        await self._instead(namespace, lambda: self._log.replace(namespace, ids, encoded))
         return ids
 
     async def pop(self, session_id: str, *, user_id: str = "") -> Message | None:
@@ -137,13 +160,17 @@ class MemoryManager:
         Raises `StoreUnavailable` also when only the answer was lost: a second try would take another message.
         """
         self._on_this_loop()
-        found = await self._log.pop(self._namespace(session_id, user_id))
+        namespace = self._namespace(session_id, user_id)
+        if self._backlog is not None:
+            await self._backlog.settled(namespace)
+        found = await self._log.pop(namespace)
         return None if found is None else _messages(b"[" + found + b"]")[0]
 
     async def clear(self, session_id: str, *, user_id: str = "") -> None:
-        """Forget the conversation."""
+        """Forget the conversation. Raises as `replace` does."""
         self._on_this_loop()
-        await self._log.clear(self._namespace(session_id, user_id))
+        namespace = self._namespace(session_id, user_id)
+        await self._instead(namespace, lambda: self._log.clear(namespace))
 
     async def health(self) -> Health:
         """Ask the store now; never raises for a store that does not answer."""
@@ -161,12 +188,18 @@ class MemoryManager:
             dropped=waiting.dropped if waiting else 0,
         )
 
+    async def _instead(self, namespace: str, work: Callable[[], Awaitable[None]]) -> None:
+        if self._backlog is not None:
+            await self._backlog.instead(namespace, work)
+        else:
+            await work()
+
     def _namespace(self, session_id: str, user_id: str) -> str:
         known = self._namespaces.get((session_id, user_id))
         if known is not None:
             return known
-        if not session_id or not isinstance(session_id, str):
-            raise ValueError("session_id is a text and not empty")
+        if not session_id or not isinstance(session_id, str) or not isinstance(user_id, str):
+            raise ValueError("session_id is a text and not empty, and user_id is a text")
         s = self.settings
         values = {"agent_id": s.agent, "session_id": session_id, "user_id": user_id, "team": s.team}
         made = namespace_of(s.namespace_pattern, values)
@@ -183,6 +216,14 @@ class MemoryManager:
             raise RuntimeError(
                 "this MemoryManager belongs to another event loop: make one per loop, or use SyncMemoryManager"
             )
+
+
+def _count(limit: int | None) -> int:
+    if limit is None:
+        return 0
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise ValueError("limit is a whole number, at least 1, or None")
+    return min(limit, _MOST)
 
 
 def _messages(found: bytes) -> list[Message]:
@@ -204,7 +245,7 @@ def _log_of(settings: MemorySettings) -> SessionLog:
 
 
 def _plain_log(settings: MemorySettings) -> SessionLog:
-    window, ttl_s = settings.max_messages, settings.ttl_s
+    window, ttl_s = settings.window, settings.ttl_s
     if settings.backend == "redis":
         from .redis_log import RedisLog
 

@@ -6,12 +6,14 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
-from substrate.connect.errors import StoreUnavailable
+from substrate.connect.errors import StoreError, StoreRefused, StoreUnavailable
 
 from .log import SessionLog
 
+T = TypeVar("T")
 BOUND = 1_000
 """Messages that wait at most, over all sessions; what comes then is dropped, counted and logged."""
 RETRY_EVERY_S, LOG_EVERY_S = 5.0, 60.0
@@ -45,6 +47,23 @@ class Backlog:
         if self._flusher is None or self._flusher.done():
             self._flusher = asyncio.create_task(self._flush_later(), name="agentbreeder-memory-backlog")
 
+    async def settled(self, session: str) -> None:
+        """Write what waits, before a session is read. Raises `StoreUnavailable` while some of this session still waits,
+        because what is there without it is not the conversation."""
+        if self._waits(session):
+            await self._flush()
+            if self._waits(session):
+                raise StoreUnavailable(f"the memory's store is away; {self.buffered} messages wait for it")
+
+    async def instead(self, session: str, work: Callable[[], Awaitable[T]]) -> T:
+        """Do what makes an end of a session's past, and forget what waits of it; nothing is written meanwhile."""
+        async with self._flushing:
+            done = await work()
+            for entry in [e for e in self._waiting if e[0] == session]:
+                self._waiting.remove(entry)
+                self.buffered -= len(entry[1])
+            return done
+
     async def close(self) -> None:
         """One last try to write what waits."""
         if self._flusher is not None:
@@ -53,6 +72,9 @@ class Backlog:
         await self._flush()
         if self.buffered:
             self._say(f"the memory's store did not come back: {self.buffered} messages are lost", always=True)
+
+    def _waits(self, session: str) -> bool:
+        return any(entry[0] == session for entry in self._waiting)
 
     def _keep(self, entry: _Entry) -> None:
         count = len(entry[1])
@@ -76,8 +98,18 @@ class Backlog:
                     await self._log.append(session, ids, messages)
                 except StoreUnavailable:
                     return
+                except (StoreError, ValueError) as e:
+                    if isinstance(e, StoreRefused) and not e.lasting:
+                        self._say(f"messages still wait for the memory's store: {e}")
+                        return
+                    # It is about these messages, and the others are not to wait behind them for ever.
+                    self._lose(len(ids), e)
                 self._waiting.popleft()
                 self.buffered -= len(ids)
+
+    def _lose(self, count: int, error: Exception) -> None:
+        self.dropped += count
+        self._say(f"{count} messages that waited are refused and lost ({type(error).__name__})", always=True)
 
     def _say(self, text: str, *, always: bool = False) -> None:
         now = time.monotonic()

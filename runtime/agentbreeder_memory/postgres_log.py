@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from substrate.connect.cloud_sql import CloudSqlInstance
-from substrate.connect.errors import StoreMisconfigured, StoreUnavailable
+from substrate.connect.errors import StoreError, StoreMisconfigured, StoreUnavailable
 from substrate.connect.postgres_pool import PostgresPool
 
 from . import postgres_sql as sql
+from .log import ANSWER_LOST
 
 SWEEP_EVERY_S, SWEEP_BATCH = 60.0, 200
 _log = logging.getLogger("agentbreeder.memory")
@@ -69,34 +70,38 @@ class PostgresLog:
 
     async def replace(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
         """One call."""
-        await self._turn(session, ids, messages, -1, renew=True)
+        payloads = [m.decode() for m in messages]
+        values = (session, list(ids), payloads, self._ttl_s, self._window, -1, True)
+        await self._once(lambda connection: connection.fetchval(sql.TURN, *values))
 
     async def pop(self, session: str) -> bytes | None:
         """One call."""
 
-        async def take(connection: Any, again: bool) -> str | None:
-            if again:
-                raise StoreUnavailable("the answer was lost, and the newest message may be gone or not")
-            found: str | None = await connection.fetchval(sql.POP, session)
-            return found
-
-        message = await self._pool.persistently(take)
-        return None if message is None else message.encode()
+        message = await self._once(lambda connection: connection.fetchval(sql.POP, session, self._window))
+        return None if message is None else str(message).encode()
 
     async def clear(self, session: str) -> None:
         """The session's row, and its messages with it."""
-        await self._pool.run(lambda connection: connection.execute(sql.CLEAR, session))
+        await self._once(lambda connection: connection.execute(sql.CLEAR, session))
 
     async def delete_expired(self) -> int:
         """Remove at most one batch of what outlived its TTL, and return how many sessions."""
         done = await self._pool.run(lambda connection: connection.execute(sql.EXPIRED, SWEEP_BATCH))
         return int(str(done).rpartition(" ")[2])
 
-    async def _turn(
-        self, session: str, ids: Sequence[str], messages: Sequence[bytes], answer: int, *, renew: bool = False
-    ) -> bytes:
+    async def _once(self, call: Callable[[Any], Awaitable[Any]]) -> Any:
+        """What a second time may take from what others added since the first."""
+
+        async def take(connection: Any, again: bool) -> Any:
+            if again:
+                raise StoreUnavailable(ANSWER_LOST)
+            return await call(connection)
+
+        return await self._pool.persistently(take)
+
+    async def _turn(self, session: str, ids: Sequence[str], messages: Sequence[bytes], answer: int) -> bytes:
         payloads = [m.decode() for m in messages]
-        values = (session, list(ids), payloads, self._ttl_s, self._window, answer, renew)
+        values = (session, list(ids), payloads, self._ttl_s, self._window, answer, False)
         # An id is added once, so a repeated call does no harm.
         found = await self._pool.run(lambda connection: connection.fetchval(sql.TURN, *values))
         return b"[" + (found or "").encode() + b"]"
@@ -107,8 +112,8 @@ class PostgresLog:
             try:
                 while await self.delete_expired() == SWEEP_BATCH:
                     await asyncio.sleep(0.1)
-            except StoreUnavailable:
-                _log.info("expired sessions could not be deleted now; they are not read, and tried again in a minute")
+            except StoreError as e:
+                _log.info("expired sessions could not be deleted now and are tried again in a minute: %s", e)
 
 
 async def migrate(connection: Any) -> None:

@@ -61,7 +61,9 @@ BEGIN
         FROM agentbreeder_sessions s WHERE s.namespace = the_namespace AND (s.expires_at IS NULL OR s.expires_at > now());
         IF NOT FOUND THEN RETURN NULL; END IF;
         -- Use renews the life, but not every read has to write.
-        IF fresh IS NOT NULL AND (one.expires_at IS NULL OR one.expires_at < fresh - 0.1 * (fresh - now())) THEN
+        IF (fresh IS NULL AND one.expires_at IS NOT NULL)
+            OR (fresh IS NOT NULL AND (one.expires_at IS NULL OR one.expires_at < fresh - 0.1 * (fresh - now())))
+        THEN
             UPDATE agentbreeder_sessions SET expires_at = fresh, expires_hour = hour WHERE id = one.id;
         END IF;
     END IF;
@@ -93,20 +95,34 @@ BEGIN
     END IF;
     IF answer < 0 THEN RETURN NULL; END IF;
     IF max_messages > 0 AND (answer = 0 OR answer > max_messages) THEN answer := max_messages; END IF;
+    IF given > 0 OR renew THEN
+        RETURN (
+            SELECT string_agg(m.payload, ',' ORDER BY m.seq) FROM agentbreeder_messages m
+            WHERE m.session = one.id AND m.seq >= CASE WHEN answer = 0 THEN 0 ELSE one.seq - answer END
+        );
+    END IF;
+    -- Without the session's lock its counter may have moved on since: the range and what is in it come from one look.
     RETURN (
         SELECT string_agg(m.payload, ',' ORDER BY m.seq) FROM agentbreeder_messages m
-        WHERE m.session = one.id AND m.seq >= CASE WHEN answer = 0 THEN 0 ELSE one.seq - answer END
+        WHERE m.session = one.id AND m.seq >= CASE WHEN answer = 0 THEN 0 ELSE (
+            SELECT s.next_seq - answer FROM agentbreeder_sessions s WHERE s.id = one.id
+        ) END
     );
 END $$;
 
-CREATE FUNCTION agentbreeder_pop(the_namespace text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION agentbreeder_pop(the_namespace text, max_messages int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     one record;
     newest record;
 BEGIN
-    SELECT s.id INTO one FROM agentbreeder_sessions s
+    SELECT s.id, s.first_seq, s.next_seq INTO one FROM agentbreeder_sessions s
     WHERE s.namespace = the_namespace AND (s.expires_at IS NULL OR s.expires_at > now()) FOR UPDATE;
     IF NOT FOUND THEN RETURN NULL; END IF;
+    -- What has left the window and is not evicted yet must not come back into it.
+    IF max_messages > 0 AND one.next_seq - one.first_seq > max_messages THEN
+        DELETE FROM agentbreeder_messages m WHERE m.session = one.id AND m.seq < one.next_seq - max_messages;
+        UPDATE agentbreeder_sessions s SET first_seq = one.next_seq - max_messages WHERE s.id = one.id;
+    END IF;
     DELETE FROM agentbreeder_messages m WHERE m.session = one.id
         AND m.seq = (SELECT max(x.seq) FROM agentbreeder_messages x WHERE x.session = one.id)
     RETURNING m.seq, m.payload INTO newest;
@@ -120,7 +136,7 @@ MIGRATIONS = (FIRST,)
 HAS_VECTOR = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 ADD_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 TURN = "SELECT agentbreeder_turn($1, $2, $3, $4, $5, $6, $7)"
-POP = "SELECT agentbreeder_pop($1)"
+POP = "SELECT agentbreeder_pop($1, $2)"
 CLEAR = "DELETE FROM agentbreeder_sessions WHERE namespace = $1"
 EXPIRED = """
 DELETE FROM agentbreeder_sessions WHERE id IN (

@@ -6,11 +6,13 @@ An append costs the same at ten messages and at a hundred thousand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from substrate.connect.errors import StoreUnavailable
 from substrate.connect.redis_calls import RedisCalls, Script
+
+from .log import ANSWER_LOST
 
 # ARGV: four numbers in one text, because the client spends more on each argument than Lua on taking them apart: ttl,
 # window (0: all), limit of the answer (-1: none, 0: all), replace. Then ids and messages in turn. The answer is a list:
@@ -47,6 +49,7 @@ if not message then return false end
 redis.call('HDEL', KEYS[3], redis.call('RPOP', KEYS[2]))
 return message
 """)
+_CLEAR = Script("return redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])")
 _MOST = 2000  # messages of one call: what Lua can take
 
 
@@ -80,26 +83,32 @@ class RedisLog:
 
     async def replace(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
         """One call."""
-        await self._turn(session, _pairs(ids, messages), -1, replace=1)
+        keys, pairs = _keys(session), _pairs(ids, messages)
+        await self._once(lambda: self._redis.once(_TURN, keys, f"{self._ttl_s} {self._window} -1 1", *pairs))
 
     async def pop(self, session: str) -> bytes | None:
         """One call."""
 
-        async def take(again: bool) -> bytes | None:
+        found: bytes | None = await self._once(lambda: self._redis.once(_POP, _keys(session)))
+        return found
+
+    async def clear(self, session: str) -> None:
+        """One call."""
+        await self._once(lambda: self._redis.once(_CLEAR, _keys(session)))
+
+    async def _once(self, call: Callable[[], Awaitable[Any]]) -> Any:
+        """What a second time may take from what others added since the first."""
+
+        async def take(again: bool) -> Any:
             if again:
-                raise StoreUnavailable("the answer was lost, and the newest message may be gone or not")
-            found: bytes | None = await self._redis.once(_POP, _keys(session))
-            return found
+                raise StoreUnavailable(ANSWER_LOST)
+            return await call()
 
         return await self._redis.persistently(take)
 
-    async def clear(self, session: str) -> None:
-        """DEL."""
-        await self._redis.command("DEL", *_keys(session))
-
-    async def _turn(self, session: str, pairs: Sequence[str | bytes], limit: int, *, replace: int = 0) -> bytes:
+    async def _turn(self, session: str, pairs: Sequence[str | bytes], limit: int) -> bytes:
         keys = _keys(session)
-        arguments: tuple[Any, ...] = (f"{self._ttl_s} {self._window} {limit} {replace}", *pairs)
+        arguments: tuple[Any, ...] = (f"{self._ttl_s} {self._window} {limit} 0", *pairs)
         # An id is added once, so a repeated call does no harm.
         found = await self._redis.persistently(lambda _: self._redis.once(_TURN, keys, *arguments))
         return b"[" + b",".join(found) + b"]"

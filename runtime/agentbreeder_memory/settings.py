@@ -20,6 +20,8 @@ BACKENDS = ("redis", "postgresql", "in_memory", "none")
 PLACEHOLDERS = frozenset({"agent_id", "session_id", "user_id", "team"})
 DEFAULT_PATTERN = "{agent_id}:{session_id}"
 DEFAULT_WINDOW, MAX_WINDOW, MAX_TTL_S = 100, 100_000, 10 * 365 * 86_400
+MAX_NAMESPACE = 2_600
+"""Bytes; characters beyond letters and digits count three times each. An index of PostgreSQL holds no longer one."""
 _URL_OF = {"redis": "REDIS_URL", "postgresql": "DATABASE_URL"}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
@@ -45,6 +47,16 @@ class MemorySettings:
     cloud_sql: CloudSqlInstance | None = None
     vectors: bool = False
     telemetry: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises `StoreMisconfigured` for a buffer with a number: it keeps all."""
+        if self.memory_type == "buffer" and self.max_messages not in (0, DEFAULT_WINDOW):
+            raise StoreMisconfigured("max_messages is for memory_type buffer_window; buffer keeps all messages")
+
+    @property
+    def window(self) -> int:
+        """How many messages of a session are kept; 0 for all."""
+        return 0 if self.memory_type == "buffer" else self.max_messages
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> MemorySettings:
@@ -101,7 +113,9 @@ def _pattern(environ: Mapping[str, str]) -> str:
 def _one_of(environ: Mapping[str, str], name: str, allowed: tuple[str, ...], default: str) -> str:
     value = environ.get(name, "").strip().lower() or default
     if value not in allowed:
-        word = re.fullmatch(r"[a-z0-9_-]{1,30}", value)  # anything else may be a URL that strayed in here, with its password
+        word = re.fullmatch(
+            r"[a-z0-9_-]{1,30}", value
+        )  # anything else may be a URL that strayed in here, with its password
         said = f"{name} is {value if word else 'something else'}" if value else f"{name} is not set"
         raise StoreMisconfigured(f"{said}; it must be one of {', '.join(allowed)}")
     return value
@@ -172,4 +186,7 @@ def namespace_of(pattern: str, values: Mapping[str, str]) -> str:
     missing = [n for n in _PLACEHOLDER.findall(pattern) if not values.get(n)]
     if missing:
         raise ValueError(f"the namespace pattern needs {', '.join(missing)}")
-    return _PLACEHOLDER.sub(lambda m: escape(values[m[1]]), pattern)
+    made = _PLACEHOLDER.sub(lambda m: escape(values[m[1]]), pattern)
+    if len(made.encode()) > MAX_NAMESPACE:
+        raise ValueError(f"the session's and the user's names are too long: together {MAX_NAMESPACE} bytes at most")
+    return made

@@ -27,11 +27,17 @@ class SyncMemoryManager:
 
     def close(self) -> None:
         """See `MemoryManager.close`. The object cannot be used any more."""
-        self._run(self._manager.close())
-        self._thread.stop()
+        try:
+            self._run(self._manager.close())
+        finally:
+            self._thread.stop()
 
     def __enter__(self) -> SyncMemoryManager:
-        self.connect()
+        try:
+            self.connect()
+        except BaseException:
+            self._thread.stop()
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -47,9 +53,20 @@ class SyncMemoryManager:
         """See `MemoryManager.append`."""
         return self._run(self._manager.append(session_id, messages, user_id=user_id))
 
-    def save(self, session_id: str, messages: Sequence[Mapping[str, Any]], *, user_id: str = "") -> None:
+    def turn(
+        self,
+        session_id: str,
+        messages: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        limit: int | None = None,
+        *,
+        user_id: str = "",
+    ) -> list[Message]:
+        """See `MemoryManager.turn`."""
+        return self._run(self._manager.turn(session_id, messages, limit, user_id=user_id))
+
+    def save(self, session_id: str, messages: Sequence[Any], *, user_id: str = "") -> list[str]:
         """See `MemoryManager.save`."""
-        self._run(self._manager.save(session_id, messages, user_id=user_id))
+        return self._run(self._manager.save(session_id, messages, user_id=user_id))
 
     def replace(
         self, session_id: str, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str = ""

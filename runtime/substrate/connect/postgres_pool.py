@@ -17,6 +17,7 @@ from .postgres_url import AsyncpgUrl, asyncpg_url
 T = TypeVar("T")
 POOL_SIZE = 10
 LOCK = 4_837_201_955  # one number for every table this project makes
+_UNSENT = "agentbreeder_unsent"  # on an error: it came before anything was sent
 _LASTING = ("21", "22", "23", "54")  # SQLSTATE classes that are about the values: nothing will make them fit
 _LIFETIME_S = 300.0  # an idle connection is let go before a firewall does it silently
 
@@ -87,7 +88,7 @@ class PostgresPool:
         if self._pool is None:
             await self.connect()
         try:
-            return await persistently(lambda again: self._borrow(call, again), self._transient)
+            return await persistently(lambda again: self._borrow(call, again), self._transient, unsent=_unsent)
         except self._transient as e:
             raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e)})") from e
         except self._answered as e:
@@ -118,16 +119,22 @@ class PostgresPool:
         return True
 
     async def _on_one(self, pool: Any, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
-        async with pool.acquire() as connection:
-            try:
-                return await call(connection, again)
-            except self._answered as e:
-                if isinstance(e, self._transient):
-                    connection.terminate()  # what leads to a server that ends, or is a replica since a failover
-                raise  # else the server refused, and the connection is as good as before
-            except BaseException:
-                connection.terminate()  # broken, or left in the middle of something by a timeout or a cancellation
-                raise
+        sent = False
+        try:
+            async with pool.acquire() as connection:
+                sent = True
+                try:
+                    return await call(connection, again)
+                except BaseException as e:
+                    # A server that refused leaves the connection as good as before. Otherwise it is broken, left in the
+                    # middle of something by a timeout or a cancellation, or leads to what is a replica since a failover.
+                    if not isinstance(e, self._answered) or isinstance(e, self._transient):
+                        connection.terminate()
+                    raise
+        except self._transient as e:
+            if not sent:
+                setattr(e, _UNSENT, True)
+            raise
 
     async def _made(self) -> Any:
         try:
@@ -155,6 +162,11 @@ class PostgresPool:
 
         try:
             return await persistently(made, self._transient)
+        except self._lost_statement:
+            if not self._cached:
+                raise
+            self._cached = False
+            return await self._made()
         except self._transient as error:
             raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(error)})") from error
         except e.PostgresError as error:
@@ -174,6 +186,10 @@ class PostgresPool:
             "reset": _nothing_to_reset,
             "server_settings": {"application_name": "agentbreeder"},
         }
+
+
+def _unsent(error: BaseException) -> bool:
+    return hasattr(error, _UNSENT)
 
 
 async def _nothing_to_reset(connection: Any) -> None:

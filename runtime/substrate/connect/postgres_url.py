@@ -10,7 +10,7 @@ from agentbreeder_core.url import BackendUrl, BadUrl
 
 from .errors import StoreMisconfigured
 
-CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 10.0, 30.0
+CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5.0, 10.0
 _SSL_WORDS = {"true": "require", "1": "require", "false": "disable", "0": "disable"}
 # What libpq or another driver means by it is given to asyncpg in its own way, or has no meaning for it.
 _OURS = frozenset({"connect_timeout", "command_timeout", "pgbouncer", "statement_cache_size", "ssl"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -76,7 +77,7 @@ class RedisCalls:
         if self._client is None:
             await self.connect()
         try:
-            return await persistently(call, self._transient, self._between)
+            return await persistently(call, self._transient, self._between, _unsent)
         except self._transient as e:
             raise StoreUnavailable(f"Redis could not be reached ({reason(e)})") from e
         except self._refused as e:
@@ -87,3 +88,8 @@ class RedisCalls:
         pool = getattr(self._client, "connection_pool", None)
         if isinstance(error, self._read_only) and pool is not None:
             await pool.disconnect(inuse_connections=False)
+
+
+def _unsent(error: BaseException) -> bool:
+    """A connection that could not be made carried nothing."""
+    return isinstance(error.__cause__, ConnectionRefusedError | socket.gaierror)

@@ -10,7 +10,7 @@ from agentbreeder_core.url import BackendUrl, BadUrl
 
 from .errors import StoreMisconfigured, driver_missing
 
-CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5.0, 10.0
+CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S = 5.0, 5.0
 _PORT, _SENTINEL_PORT = 6379, 26379
 _VERIFY = {"": "required", "required": "required", "optional": "optional", "none": "none"}
 _NUMBERS = {

@@ -13,11 +13,13 @@ async def persistently(
     call: Callable[[bool], Awaitable[T]],
     transient: tuple[type[BaseException], ...],
     between: Callable[[BaseException], Awaitable[None]] | None = None,
+    unsent: Callable[[BaseException], bool] = lambda _: False,
 ) -> T:
     """`call(False)`, and after a `transient` error `call(True)` up to four times more, over some three seconds; `between`
     is told each error before the next attempt.
 
-    The argument says whether an earlier attempt may have been carried out although its answer was lost. Where nothing
+    The argument says whether an earlier attempt may have been carried out although its answer was lost: that is, whether
+    any of their errors was not `unsent`. Where nothing
     answers at all, an attempt takes the driver's own five seconds, and two are made. Raises the last error.
     """
     try:
@@ -25,13 +27,16 @@ async def persistently(
     except transient as e:
         if between is not None:
             await between(e)
-        return await _again(call, transient, between)
+        return await _again(call, transient, between, unsent, sent=not unsent(e))
 
 
 async def _again(
     call: Callable[[bool], Awaitable[T]],
     transient: tuple[type[BaseException], ...],
     between: Callable[[BaseException], Awaitable[None]] | None,
+    unsent: Callable[[BaseException], bool],
+    *,
+    sent: bool,
 ) -> T:
     from tenacity import (
         AsyncRetrying,
@@ -44,7 +49,10 @@ async def _again(
     )
 
     async def told(state: RetryCallState) -> None:
+        nonlocal sent
         error = state.outcome.exception() if state.outcome else None
+        if error is not None:
+            sent = sent or not unsent(error)
         if between is not None and error is not None:
             await between(error)
 
@@ -57,6 +65,6 @@ async def _again(
     )
 
     async def again() -> T:
-        return await call(True)
+        return await call(sent)
 
     return await policy(again)
