@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 
@@ -12,6 +13,12 @@ class InMemoryLog:
     def __init__(self, *, window: int, ttl_s: int) -> None:
         self._window, self._ttl_s = window, ttl_s
         self._sessions: dict[str, tuple[float, dict[str, bytes]]] = {}
+
+    def unbounded(self) -> InMemoryLog:
+        """Shares everything but the window."""
+        made = copy.copy(self)
+        made._window = 0
+        return made
 
     async def connect(self) -> None:
         """Nothing to do."""

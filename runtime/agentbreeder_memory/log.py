@@ -14,6 +14,10 @@ class SessionLog(Protocol):
     `session` is a namespace; `limit` 0 means all. An answer is one JSON array. Everything may raise `StoreUnavailable`.
     """
 
+    def unbounded(self) -> SessionLog:
+        """The same store over the same connections, without a window: for sessions of its own."""
+        ...
+
     async def connect(self) -> None:
         """See that the store answers, and make what it needs."""
         ...

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
@@ -51,6 +52,14 @@ class MemoryManager:
         self._backlog = Backlog(self._log) if self.settings.on_outage == "continue" else None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._namespaces: dict[tuple[str, str], str] = {}
+
+    def unbounded(self) -> MemoryManager:
+        """The same memory over the same connections without a window, for what an adapter keeps beside conversations. An
+        outage is always an error in it. It is connected and closed with this one."""
+        made = copy.copy(self)
+        made.settings = replace(self.settings, memory_type="buffer", max_messages=0, on_outage="raise")
+        made._log, made._backlog, made._namespaces = self._log.unbounded(), None, {}
+        return made
 
     async def connect(self) -> None:
         """See that the store answers, and make its tables when they are missing.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -32,6 +33,12 @@ class PostgresLog:
         self._vectors = vectors
         self._window, self._ttl_s = window, ttl_s
         self._sweeper: asyncio.Task[None] | None = None
+
+    def unbounded(self) -> PostgresLog:
+        """Shares everything but the window."""
+        made = copy.copy(self)
+        made._window = 0
+        return made
 
     async def connect(self) -> None:
         """Connect, and bring the tables to this version under a lock: ten containers may start at once. With `vectors`

@@ -6,6 +6,7 @@ An append costs the same at ten messages and at a hundred thousand.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -59,6 +60,12 @@ class RedisLog:
     def __init__(self, url: str, *, window: int, ttl_s: int, ca_pem: str = "") -> None:
         self._redis = RedisCalls(url, ca_pem=ca_pem)
         self._window, self._ttl_s = window, ttl_s
+
+    def unbounded(self) -> RedisLog:
+        """Shares everything but the window."""
+        made = copy.copy(self)
+        made._window = 0
+        return made
 
     async def connect(self) -> None:
         """PING."""

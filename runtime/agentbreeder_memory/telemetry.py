@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,12 @@ class TracedLog:
         self._messages = meter.create_counter(MESSAGES, unit="{message}", description="Messages that were appended")
         self._kind, self._failed = trace.SpanKind.CLIENT, trace.StatusCode.ERROR
         self._attributes = {"db.system.name": backend, "gen_ai.agent.name": agent}
+
+    def unbounded(self) -> TracedLog:
+        """See `SessionLog`."""
+        made = copy.copy(self)
+        made._log = self._log.unbounded()
+        return made
 
     async def connect(self) -> None:
         """See `SessionLog`."""
