@@ -53,6 +53,12 @@ class MemoryManager:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._namespaces: dict[tuple[str, str], str] = {}
 
+    @property
+    def owner(self) -> str:
+        """The namespace pattern with what is the same in every session filled in: no other agent's is equal."""
+        s = self.settings
+        return s.namespace_pattern.replace("{agent_id}", escape(s.agent)).replace("{team}", escape(s.team))
+
     def unbounded(self) -> MemoryManager:
         """The same memory over the same connections without a window, for what an adapter keeps beside conversations. An
         outage is always an error in it. It is connected and closed with this one."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from substrate.connect.errors import StoreMisconfigured
 from substrate.kernel.storage import SessionStore
@@ -13,6 +13,14 @@ from .settings import MemorySettings
 
 class FieldStore(SessionStore, Protocol):
     """A `SessionStore` whose fields can be taken away one by one."""
+
+    async def create_state(self, session_id: str, state: Mapping[str, Any]) -> bool:
+        """Keep it unless there is one; whether it was kept."""
+        ...
+
+    async def refresh_ttl(self, session_id: str) -> None:
+        """Use renews the life."""
+        ...
 
     async def remove(self, session_id: str, fields: Sequence[str]) -> None:
         """Take fields away; those that are not there do no harm."""

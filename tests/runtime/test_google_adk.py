@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -160,8 +161,8 @@ async def test_an_event_whose_state_was_not_applied_any_more_is_applied_by_the_n
     await service.append_event(session, event("whole", a=2))
     # What a process leaves behind that dies after the append and before the update of the state.
     half = event("half", a=3)
-    place = service._place(APP, USER, session.id)
-    await memory.append(place, {"id": f"event:{half.id}", "event": half.model_dump(mode="json")}, user_id=USER)
+    record = await service._state.get_state(service._place(APP, USER, session.id))
+    await memory.append(record["log"], {"id": f"event:{half.id}", "event": half.model_dump(mode="json")}, user_id=USER)
     assert (await read(service, session)).state == {"a": 3, "b": 1}
     assert (await read(service, session, num_recent_events=0)).state == {"a": 3, "b": 1}
 
@@ -190,3 +191,47 @@ async def test_a_runner_remembers_after_a_restart(settings: MemorySettings) -> N
 def test_a_memory_that_keeps_nothing_cannot_keep_sessions() -> None:
     with pytest.raises(StoreMisconfigured, match="MEMORY_BACKEND is none"):
         AgentBreederSessionService(MemoryManager(MemorySettings(backend="none", agent="a")))
+
+
+async def test_one_of_many_that_create_the_same_session_makes_it(service: AgentBreederSessionService) -> None:
+    made = await asyncio.gather(
+        *(service.create_session(app_name=APP, user_id=USER, session_id="x", state={"n": n}) for n in range(10)),
+        return_exceptions=True,
+    )
+    assert sorted(type(m).__name__ for m in made) == ["AlreadyExistsError"] * 9 + ["Session"]
+
+
+@pytest.mark.parametrize("settings", ["redis", "postgresql"], indirect=True)
+async def test_what_belongs_to_the_user_and_the_app_lives_as_long_as_a_session_is_used(
+    settings: MemorySettings,
+) -> None:
+    async with MemoryManager(replace(settings, ttl_s=2)) as memory:
+        service = AgentBreederSessionService(memory)
+        session = await service.create_session(
+            app_name=APP, user_id=USER, state={"user:name": "Ann", "app:c": 1, "own": 2}
+        )
+        for n in range(5):
+            await asyncio.sleep(0.6)
+            if n % 2:
+                await service.append_event(session, event(str(n)))
+            else:
+                await read(service, session)
+        assert (await read(service, session)).state == {"user:name": "Ann", "app:c": 1, "own": 2}
+        assert [s.id for s in (await service.list_sessions(app_name=APP)).sessions] == [session.id]
+        await asyncio.sleep(2.2)
+        again = await service.create_session(app_name=APP, user_id=USER, session_id=session.id)
+        assert (again.events, again.state) == ([], {})
+        await service.close()
+
+
+async def test_an_agent_of_the_same_name_in_another_team_has_sessions_of_its_own(settings: MemorySettings) -> None:
+    pattern = "{team}/{agent_id}:{session_id}"
+    async with MemoryManager(replace(settings, namespace_pattern=pattern, team="a")) as one:
+        service = AgentBreederSessionService(one)
+        await service.create_session(app_name=APP, user_id=USER, session_id="q", state={"secret": 1, "user:s": 1})
+        async with MemoryManager(replace(settings, namespace_pattern=pattern, team="b")) as other:
+            beside = AgentBreederSessionService(other, service._state if settings.backend == "in_memory" else None)
+            assert await beside.get_session(app_name=APP, user_id=USER, session_id="q") is None
+            assert await beside.get_user_state(app_name=APP, user_id=USER) == {}
+            await beside.close()
+        await service.close()

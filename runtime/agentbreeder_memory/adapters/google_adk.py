@@ -27,7 +27,7 @@ from ..state import FieldStore, state_store
 
 _APP, _USER, _TEMP = State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX
 # Fields of a session's record; what the agent itself keeps there begins with "=".
-_CREATED, _CHANGED, _APPLIED, _LISTED = "created", "changed", "applied", "listed"
+_CREATED, _CHANGED, _APPLIED, _LISTED, _LOG = "created", "changed", "applied", "listed", "log"
 _RELIST = 0.25  # of the TTL: a session in use is listed anew that often, so that the list lives as long as it does
 
 
@@ -54,13 +54,14 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         """Raises `AlreadyExistsError` for an id that is taken."""
         store = await self._ready()
         name = (session_id or "").strip() or new_id()
-        place = self._place(app_name, user_id, name)
-        if _CREATED in await store.get_state(place):
+        place, now, log = self._place(app_name, user_id, name), time.time(), new_id()
+        given = to_jsonable_python(state or {})
+        record = {f"={k}": v for k, v in given.items() if not k.startswith((_APP, _USER, _TEMP))}
+        # Its events are under a name of their own, so that none of an earlier session of this id is among them.
+        record |= {_CREATED: now, _CHANGED: now, _LISTED: now, _LOG: log}
+        if not await store.create_state(place, record) and (await store.get_state(place)).get(_LOG) != log:
             raise AlreadyExistsError(f"Session with id {name} already exists.")
-        now = time.time()
-        mine = await self._shared(app_name, user_id, to_jsonable_python(state or {}))
-        record = {f"={k}": v for k, v in mine.items()}
-        await store.set_state(place, {**record, _CREATED: now, _CHANGED: now, _LISTED: now})
+        await self._shared(app_name, user_id, given)
         await self._list(app_name, user_id, name)
         found = await self.get_session(app_name=app_name, user_id=user_id, session_id=name)
         if found is None:
@@ -77,7 +78,8 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         if _CREATED not in record:
             return None
         wanted = config.num_recent_events if config else None
-        events = await self._events(app_name, user_id, session_id, wanted)
+        events = await self._events(record, user_id, wanted)
+        await self._keep_alive(app_name, user_id, session_id, record)
         state |= _own(record)
         state |= _not_applied(events, record.get(_APPLIED))
         if wanted == 0:
@@ -119,8 +121,10 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         """Its events and its own state; what belongs to the user or the app stays."""
         store = await self._ready()
         place = self._place(app_name, user_id, session_id)
+        record = await store.get_state(place)
+        if _LOG in record:
+            await self._memory.clear(record[_LOG], user_id=user_id)
         await store.clear(place)
-        await self._memory.clear(place, user_id=user_id)
         await store.remove(self._place(app_name, user_id, scope="sessions"), [session_id])
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
@@ -144,21 +148,30 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         if "state_delta" in actions:
             actions["state_delta"] = delta
         mine = await self._shared(app, user, delta)
-        await self._memory.append(place, {"id": f"event:{event.id}", "event": kept}, user_id=user)
+        await self._memory.append(before[_LOG], {"id": f"event:{event.id}", "event": kept}, user_id=user)
         record = {f"={k}": v for k, v in mine.items()} | {_CHANGED: event.timestamp, _APPLIED: event.id}
-        ttl, now = self._memory.settings.ttl_s, time.time()
-        if ttl and now - before.get(_LISTED, 0) > ttl * _RELIST:
-            record[_LISTED] = now
-            await self._list(app, user, name)
         await store.update_state(place, record)
+        await self._keep_alive(app, user, name, before)
         session.last_update_time = event.timestamp
         appended: Event = await super().append_event(session, event)
         return appended
 
-    async def _events(self, app: str, user: str, name: str, wanted: int | None) -> list[Event]:
+    async def _keep_alive(self, app: str, user: str, name: str, record: dict[str, Any]) -> None:
+        """Use renews everything that the session is made of; and now and then it is listed anew, should a list have gone."""
+        ttl, now = self._memory.settings.ttl_s, time.time()
+        if not ttl:
+            return
+        store, place = await self._ready(), self._place(app, user, name)
+        if now - record.get(_LISTED, 0) > ttl * _RELIST:
+            await asyncio.gather(store.update_state(place, {_LISTED: now}), self._list(app, user, name))
+        own = (place, self._place(app, user), self._place(app, user, scope="sessions"))
+        shared = (self._place(app, scope="state"), self._place(app, scope="users"))
+        await asyncio.gather(*(store.refresh_ttl(p) for p in (*own, *shared)))
+
+    async def _events(self, record: dict[str, Any], user: str, wanted: int | None) -> list[Event]:
         # With none wanted the newest is read all the same: its state may not have been applied.
         limit = None if wanted is None else max(1, wanted)
-        found = await self._memory.load(self._place(app, user, name), limit, user_id=user)
+        found = await self._memory.load(record[_LOG], limit, user_id=user)
         return [Event.model_validate(m["event"]) for m in found]
 
     async def _shared(self, app: str, user: str, delta: dict[str, Any]) -> dict[str, Any]:
@@ -186,8 +199,9 @@ class AgentBreederSessionService(BaseSessionService):  # type: ignore[misc]
         )
 
     def _place(self, app: str, user: str = "", session: str = "", *, scope: str = "") -> str:
-        """Of a session or a user's state; `scope` tells an app's own state and the lists of users and sessions apart."""
-        parts = (self._memory.settings.agent, "adk", app, user, session)
+        """Of a session or a user's state; `scope` tells an app's own state and the lists of users and sessions apart. In
+        front stands what keeps this agent's conversations apart from others': its name, team and memory config."""
+        parts = (self._memory.owner, "adk", app, user, session)
         return ":".join(escape(p) for p in parts) + (f":%{scope}" if scope else "")
 
     async def _ready(self) -> FieldStore:

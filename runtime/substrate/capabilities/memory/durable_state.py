@@ -10,6 +10,7 @@ from ...connect.cloud_sql import CloudSqlInstance
 from ...connect.postgres_pool import PostgresPool
 from ...kernel.codec import dumps, from_storable, loads, to_storable
 from ...kernel.lifecycle import Connected
+from ...kernel.storage.memory import checked_state
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS session_states (
@@ -43,6 +44,19 @@ BEGIN
     SELECT the_session, g.field, g.value FROM unnest(fields, contents) AS g (field, value)
     ON CONFLICT (session_id, field) DO UPDATE SET value = EXCLUDED.value;
 END $$;
+"""
+# An expired session is none: its row is taken over, and what it held goes.
+_CREATE = """
+WITH made AS (
+    INSERT INTO session_states AS s (session_id, expires_at)
+    VALUES ($1, CASE WHEN $4 > 0 THEN now() + make_interval(secs => $4) END)
+    ON CONFLICT (session_id) DO UPDATE SET outlived = true WHERE s.expires_at <= now() RETURNING 1
+)
+SELECT session_state_update($1, $2, $3, $4, true) FROM made
+"""
+_REFRESH = """
+UPDATE session_states SET expires_at = CASE WHEN $2 > 0 THEN now() + make_interval(secs => $2) END
+WHERE session_id = $1 AND (expires_at IS NULL OR expires_at > now())
 """
 _UPDATE = "SELECT session_state_update($1, $2, $3, $4, $5)"
 _GET = """
@@ -100,6 +114,16 @@ class DurableSessionStore(Connected):
         if changes:
             await self._change(session_id, changes, renew=False)
 
+    async def create_state(self, session_id: str, state: Mapping[str, Any]) -> bool:
+        """Keep it unless there is one, in one statement; whether it was kept. After a lost answer it may say no to itself."""
+        values = (*_values(session_id, state), self._ttl)
+        rows = await self._pool.run(lambda connection: connection.fetch(_CREATE, *values))
+        return bool(rows)
+
+    async def refresh_ttl(self, session_id: str) -> None:
+        """One statement; what has outlived its TTL stays so."""
+        await self._pool.run(lambda connection: connection.execute(_REFRESH, _key(session_id), self._ttl))
+
     async def remove(self, session_id: str, fields: Sequence[str]) -> None:
         """Take fields away; those that are not there do no harm."""
         values = (_key(session_id), [to_storable(f) for f in fields])
@@ -110,9 +134,7 @@ class DurableSessionStore(Connected):
         await self._pool.run(lambda connection: connection.execute(_CLEAR, _key(session_id)))
 
     async def _change(self, session_id: str, state: Mapping[str, Any], *, renew: bool) -> None:
-        fields = [to_storable(f) for f in state]
-        contents = [dumps(v).decode() for v in state.values()]
-        values = (_key(session_id), fields, contents, self._ttl, renew)
+        values = (*_values(session_id, state), self._ttl, renew)
         await self._pool.run(lambda connection: connection.execute(_UPDATE, *values))
         if self._ttl and time.monotonic() - self._swept > _SWEEP_EVERY_S:
             self._swept = time.monotonic()
@@ -120,6 +142,10 @@ class DurableSessionStore(Connected):
 
 
 def _key(session_id: str) -> str:
-    if not session_id:
-        raise ValueError("session_id is empty")
+    checked_state(session_id, {})
     return to_storable(session_id)
+
+
+def _values(session_id: str, state: Mapping[str, Any]) -> tuple[str, list[str], list[str]]:
+    checked_state(session_id, state)
+    return _key(session_id), [to_storable(f) for f in state], [dumps(v).decode() for v in state.values()]

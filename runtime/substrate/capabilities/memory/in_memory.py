@@ -7,6 +7,7 @@ from typing import Any
 
 from ...kernel.codec import dumps, loads
 from ...kernel.lifecycle import Connected
+from ...kernel.storage.memory import checked_state
 
 
 class InMemorySessionStore(Connected):
@@ -27,6 +28,7 @@ class InMemorySessionStore(Connected):
 
     async def set_state(self, session_id: str, state: Mapping[str, Any]) -> None:
         """Replace."""
+        checked_state(session_id, state)
         encoded = {k: dumps(v) for k, v in state.items()}
         self._states.pop(session_id, None)
         if encoded:
@@ -34,9 +36,20 @@ class InMemorySessionStore(Connected):
 
     async def update_state(self, session_id: str, changes: Mapping[str, Any]) -> None:
         """Merge."""
+        checked_state(session_id, changes)
         encoded = {k: dumps(v) for k, v in changes.items()}
         if encoded:
             self._states.setdefault(session_id, {}).update(encoded)
+
+    async def create_state(self, session_id: str, state: Mapping[str, Any]) -> bool:
+        """Keep it unless there is one; whether it was kept."""
+        if self._states.get(session_id):
+            return False
+        await self.set_state(session_id, state)
+        return True
+
+    async def refresh_ttl(self, session_id: str) -> None:
+        """There is none."""
 
     async def remove(self, session_id: str, fields: Sequence[str]) -> None:
         """Take fields away."""
