@@ -28,6 +28,9 @@ def prefix_of(team: str, name: str) -> str:
 
 
 def pattern_of(team: str, name: str, pattern: str, scope: str) -> str:
-    """The whole pattern, as an agent's container is given it: with the team and name in front, and under the scopes `team`
-    and `global` without the agent, so that all agents share a session."""
-    return prefix_of(team, name) + (pattern.replace("{agent_id}", SHARED) if scope != "agent" else pattern)
+    """The whole pattern, as an agent's container is given it: with the team and name in front. Under the scopes `team` and
+    `global` it is without the agent, so that all agents share a session; under `agent` with it in any case, so that none
+    reaches another's."""
+    if scope != "agent":
+        return prefix_of(team, name) + pattern.replace("{agent_id}", SHARED)
+    return prefix_of(team, name) + (pattern if "{agent_id}" in pattern else "{agent_id}/" + pattern)

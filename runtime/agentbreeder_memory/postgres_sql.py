@@ -77,6 +77,9 @@ BEGIN
             -- Some were there: number the others again, without gaps. What the window has left behind does not count.
             DELETE FROM agentbreeder_messages WHERE session = one.id
                 AND (seq >= one.seq OR (max_messages > 0 AND seq < one.seq - max_messages));
+            IF max_messages > 0 AND one.first_seq < one.seq - max_messages THEN
+                one.first_seq := one.seq - max_messages;
+            END IF;
             INSERT INTO agentbreeder_messages (session, seq, message_id, payload)
             SELECT one.id, one.seq + row_number() OVER (ORDER BY g.n) - 1, g.message_id, g.payload
             FROM unnest(ids, payloads) WITH ORDINALITY AS g (message_id, payload, n)
@@ -84,7 +87,7 @@ BEGIN
                 SELECT 1 FROM agentbreeder_messages m WHERE m.session = one.id AND m.message_id = g.message_id
             );
             GET DIAGNOSTICS added = ROW_COUNT;
-            UPDATE agentbreeder_sessions SET next_seq = one.seq + added WHERE id = one.id;
+            UPDATE agentbreeder_sessions SET next_seq = one.seq + added, first_seq = one.first_seq WHERE id = one.id;
         END IF;
         one.seq := one.seq + added;
         -- Evicted some at a time, a tenth of the window late; nobody reads beyond the window meanwhile.

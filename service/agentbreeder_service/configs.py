@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 
 from substrate.kernel.codec import new_id
+from substrate.kernel.retrying import persistently
 
 from .database import Database
 from .errors import Conflict, Unavailable
@@ -64,23 +65,30 @@ class ConfigStore:
         rows: Sequence[Any] = (await self._run(statement)).mappings().all()
         return [Config(**{**row, **_aware(row)}) for row in rows]
 
-    async def _run(self, statement: Any, *, again: bool = True) -> Any:
-        """Once more after a connection that broke while nobody used it; every statement may be repeated, because a second
-        insert of the same id is refused."""
-        try:
-            async with self._database.engine.begin() as connection:
-                return await connection.execute(statement)
-        except IntegrityError:
-            raise
-        except (DBAPIError, OSError) as e:
-            lost = isinstance(e, OSError | OperationalError | InterfaceError) or getattr(
-                e, "connection_invalidated", False
-            )
-            if again and lost:
-                return await self._run(statement, again=False)
-            if lost:
-                raise Unavailable("database_unavailable", "the database cannot be reached now") from None
-            raise
+    async def _run(self, statement: Any) -> Any:
+        """Tried for some three seconds while the database is away; every statement may be repeated, because a second insert
+        of the same id is refused."""
+
+        async def once(_: bool) -> Any:
+            try:
+                async with self._database.engine.begin() as connection:
+                    return await connection.execute(statement)
+            except (DBAPIError, OSError) as e:
+                if is_away(e):
+                    raise Unavailable("database_unavailable", "the database cannot be reached now") from None
+                raise
+
+        return await persistently(once, (Unavailable,))
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether another try may find the database: it is starting, stopping or full (SQLSTATE classes 08, 53 and 57P), or the
+    connection broke."""
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, OSError)
+    state = str(getattr(error.orig, "sqlstate", "") or "")
+    broken = error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
+    return broken or state.startswith(("08", "53", "57P"))
 
 
 def _aware(row: Mapping[str, Any]) -> dict[str, datetime]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,7 +41,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A message that a search found. `highlight` marks the words with <mark>."""
+    """A message that a search found. `highlight` is HTML with <mark> around the words."""
 
     namespace: str
     message: Stored
@@ -54,6 +55,15 @@ class Stats:
 
     sessions: int
     messages: int
+
+
+MARK, UNMARK = "\ue100", "\ue101"
+"""What a database puts around a word that was searched for."""
+
+
+def marked(text: str) -> str:
+    """HTML that shows the text as it is, with <mark> around the words."""
+    return html.escape(text, quote=False).replace(MARK, "<mark>").replace(UNMARK, "</mark>")
 
 
 def message_json(message: Stored) -> bytes:
@@ -96,8 +106,16 @@ class MessageStore(Protocol):
         """The best first. No text is a syntax error; one without a word finds nothing."""
         ...
 
-    async def stats(self, part: Part, window: int) -> Stats:
-        """Of the sessions that are alive."""
+    async def ending(self, prefix: str, suffix: str, limit: int) -> list[str]:
+        """Namespaces that begin and end so, of sessions that are alive."""
+        ...
+
+    async def trim(self, part: Part, window: int) -> None:
+        """Evict what has left a window, before it grows."""
+        ...
+
+    async def stats(self, part: Part, window: int, *, primary: bool = False) -> Stats:
+        """Of the sessions that are alive; `primary` where something is decided by it."""
         ...
 
     async def delete_session(self, namespace: str) -> bool:
@@ -108,6 +126,6 @@ class MessageStore(Protocol):
         """Everything in it, some sessions at a time; how many messages there were."""
         ...
 
-    async def forget(self, part: Part, user_id: str) -> int:
-        """Take a user's messages out of their sessions; how many."""
+    async def forget(self, part: Part, user_id: str, window: int) -> int:
+        """Take a user's messages out of their sessions, also of those that have expired; how many."""
         ...

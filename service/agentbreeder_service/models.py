@@ -13,7 +13,7 @@ from agentbreeder_memory.settings import DEFAULT_PATTERN, MAX_TTL_S, MAX_WINDOW,
 from substrate.connect.errors import StoreMisconfigured
 
 SLUG = r"^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$"
-MAX_MESSAGE, MAX_BATCH, MAX_LINKED = 262_144, 500, 200  # bytes of a message's JSON; messages; agents
+MAX_MESSAGE, MAX_BATCH, MAX_LINKED = 1_048_576, 500, 200  # bytes of a message's JSON; messages; agents
 Name = Annotated[str, StringConstraints(pattern=SLUG)]
 _ID = r"^[A-Za-z0-9_.@-]{1,128}$"
 AgentId = Annotated[str, StringConstraints(pattern=_ID)]
@@ -77,6 +77,13 @@ class ConfigIn(_Strict):
     @classmethod
     def _pattern(cls, value: str) -> str:
         return _checked(value)
+
+    @field_validator("name")
+    @classmethod
+    def _no_id(cls, value: str) -> str:
+        if re.fullmatch(r"[0-9a-f]{32}", value):
+            raise ValueError("a name does not have the form of an id, 32 hexadecimal digits")
+        return value
 
     @model_validator(mode="after")
     def _buffer_keeps_all(self) -> ConfigIn:

@@ -13,6 +13,7 @@ from agentbreeder_memory.settings import namespace_of
 from .errors import Invalid
 from .models import Config
 
+_ANY = "\ue000agent\ue000"
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -47,6 +48,13 @@ def all_of(config: Config) -> Part:
 def part_of(config: Config, values: Mapping[str, str]) -> Part:
     """The namespaces with these values."""
     return Part(prefix=prefix_of(config.team, config.name), only=_expression(config, values))
+
+
+def around_agent(config: Config, values: Mapping[str, str]) -> tuple[str, str]:
+    """What stands before and after the agent's name in the namespaces with these values. Raises `Invalid` for a value that is
+    needed and not given."""
+    before, _, after = namespace(config, {**values, "agent_id": _ANY}).partition(escape(_ANY))
+    return before, after
 
 
 def read_back(config: Config, found: str) -> dict[str, str]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from substrate.connect.postgres_pool import PostgresPool
-from substrate.kernel.codec import dumps
+from substrate.kernel.codec import to_storable
 
 from . import postgres_sql as sql
-from .messages import Hit, Page, SessionRow, Stats, Stored
+from .messages import Hit, Page, SessionRow, Stats, Stored, marked
 from .namespaces import Part, for_postgres
 
 _BATCH = 500
@@ -57,14 +57,33 @@ class PostgresMessages:
         values = (*_bounds(part), query, limit, window)
         rows = await self._reading.run(lambda connection: connection.fetch(sql.SEARCH, *values))
         return [
-            Hit(namespace=r["namespace"], message=_stored(r), score=float(r["score"]), highlight=r["highlight"])
+            Hit(namespace=r["namespace"], message=_stored(r), score=float(r["score"]), highlight=marked(r["highlight"]))
             for r in rows
         ]
 
-    async def stats(self, part: Part, window: int) -> Stats:
+    async def ending(self, prefix: str, suffix: str, limit: int) -> list[str]:
+        """By an index of namespaces backwards; of the primary, because a write depends on it."""
+        end = Part(prefix=prefix).end
+        if not suffix:
+            rows = await self._pool.run(lambda connection: connection.fetch(sql.BEGINNING, prefix, end, limit))
+        else:
+            back = suffix[::-1]
+            values = (prefix, end, back, Part(prefix=back).end, limit)
+            rows = await self._pool.run(lambda connection: connection.fetch(sql.BETWEEN, *values))
+        return [row["namespace"] for row in rows]
+
+    async def trim(self, part: Part, window: int) -> None:
+        """500 sessions at a time."""
+        values = (part.prefix, part.end, window, _BATCH)
+        while await self._pool.run(lambda c: c.execute(sql.TRIM, *values)) == f"UPDATE {_BATCH}":
+            continue
+
+    async def stats(self, part: Part, window: int, *, primary: bool = False) -> Stats:
         """From the counters of the sessions."""
         values = (*_bounds(part), window)
-        row = await self._reading.run(lambda connection: connection.fetchrow(sql.STATS, *values))
+        row = await (self._pool if primary else self._reading).run(
+            lambda connection: connection.fetchrow(sql.STATS, *values)
+        )
         return Stats(sessions=row["sessions"], messages=row["messages"])
 
     async def delete_session(self, namespace: str) -> bool:
@@ -80,17 +99,21 @@ class PostgresMessages:
             continue
         return int(count)
 
-    async def forget(self, part: Part, user_id: str) -> int:
+    async def forget(self, part: Part, user_id: str, window: int) -> int:
         """Session by session."""
-        if "\x00" in user_id:
-            user_id = dumps(user_id).decode().strip()[1:-1]  # as it stands in a payload that jsonb cannot hold
-        values = (*_bounds(part), user_id)
+        # As it is, and as it stands in a payload that jsonb cannot hold.
+        names = [n[:512] for n in {user_id, to_storable(user_id)} if "\x00" not in n and _is_unicode(n)]
+        values = (*_bounds(part), names)
         rows = await self._pool.run(lambda connection: connection.fetch(sql.USERS_SESSIONS, *values))
         gone = 0
         for row in rows:
             session = row["id"]
-            gone += await self._pool.run(lambda c, s=session: c.fetchval(sql.FORGET, s, user_id))  # type: ignore[misc]
+            gone += await self._pool.run(lambda c, s=session: c.fetchval(sql.FORGET, s, names, window))  # type: ignore[misc]
         return gone
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _bounds(part: Part) -> tuple[Any, ...]:

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 SCHEMA = r"""
--- What of a message is searched: its content, in text or in parts. A payload that jsonb cannot hold (NUL, lone
--- surrogates) is searched as it is written. 200,000 characters always fit a tsvector.
-CREATE FUNCTION agentbreeder_text(payload text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE content jsonb;
+-- A payload as jsonb, with what jsonb cannot hold (NUL, lone surrogates) as U+E000 and four digits, as the runtime writes it
+-- elsewhere. Only after an even number of backslashes does \u begin an escape.
+CREATE FUNCTION agentbreeder_json(payload text) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    content := payload::jsonb -> 'content';
-    RETURN left(CASE jsonb_typeof(content) WHEN 'string' THEN content #>> '{}' ELSE content::text END, 200000);
-EXCEPTION WHEN untranslatable_character OR invalid_text_representation OR program_limit_exceeded THEN
-    RETURN left(regexp_replace(payload, '\\u[0-9a-fA-F]{4}', ' ', 'g'), 200000);
+    RETURN payload::jsonb;
+EXCEPTION WHEN untranslatable_character OR invalid_text_representation THEN
+    RETURN regexp_replace(
+        payload,
+        '(?<!\\)((?:\\\\)*)\\u(0000|d[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2}\\u)d[c-f][0-9a-f]{2})',
+        '\1\\ue000\2', 'g'
+    )::jsonb;
 END $$;
 
-CREATE FUNCTION agentbreeder_field(payload text, field text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+-- What is searched of a message: its content, in text or in parts, and as one more word the config's part (see there). Text
+-- of very many different words does not fit a tsvector: then the beginning is searched.
+CREATE FUNCTION agentbreeder_text(payload text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE content jsonb := agentbreeder_json(payload) -> 'content';
 BEGIN
-    RETURN payload::jsonb ->> field;
-EXCEPTION WHEN untranslatable_character OR invalid_text_representation OR program_limit_exceeded THEN
-    RETURN substring(payload FROM '"' || field || '":"((?:[^"\\]|\\.)*)"');
+    RETURN left(CASE jsonb_typeof(content) WHEN 'string' THEN content #>> '{}' ELSE content::text END, 200000);
+EXCEPTION WHEN OTHERS THEN
+    RETURN ''; -- no text of a user keeps a message from being stored
+END $$;
+CREATE FUNCTION agentbreeder_words(payload text, part text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE content text := coalesce(agentbreeder_text(payload), '');
+BEGIN
+    RETURN to_tsvector('english', content) || array_to_tsvector(ARRAY[' ' || part]);
+EXCEPTION WHEN program_limit_exceeded THEN
+    RETURN to_tsvector('english', left(content, 20000)) || array_to_tsvector(ARRAY[' ' || part]);
+END $$;
+
+CREATE FUNCTION agentbreeder_user(payload text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE found jsonb := agentbreeder_json(payload) -> 'user_id';
+BEGIN
+    RETURN CASE jsonb_typeof(found) WHEN 'string' THEN left(found #>> '{}', 512) END; -- an index holds no more
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
 END $$;
 
 -- TEAM/CONFIG/, which a config's namespaces begin with. Among the words of each of its messages it is one that no text has,
@@ -39,10 +59,10 @@ CREATE TRIGGER agentbreeder_say_part BEFORE INSERT ON agentbreeder_messages
 FOR EACH ROW EXECUTE FUNCTION agentbreeder_say_part();
 
 ALTER TABLE agentbreeder_messages
-    ADD COLUMN search tsvector GENERATED ALWAYS AS (
-        to_tsvector('english', coalesce(agentbreeder_text(payload), '')) || array_to_tsvector(ARRAY[' ' || part])
-    ) STORED,
-    ADD COLUMN user_id text COLLATE "C" GENERATED ALWAYS AS (agentbreeder_field(payload, 'user_id')) STORED;
+    ADD COLUMN search tsvector GENERATED ALWAYS AS (agentbreeder_words(payload, part)) STORED,
+    ADD COLUMN user_id text COLLATE "C" GENERATED ALWAYS AS (agentbreeder_user(payload)) STORED;
+-- For a session whose agent is not known: what follows the agent in its namespace is.
+CREATE INDEX agentbreeder_sessions_backwards ON agentbreeder_sessions ((reverse(namespace) COLLATE "C"));
 CREATE INDEX agentbreeder_messages_search ON agentbreeder_messages USING gin (search);
 CREATE INDEX agentbreeder_messages_user ON agentbreeder_messages (user_id) WHERE user_id IS NOT NULL;
 
@@ -78,15 +98,17 @@ BEGIN
 END $$;
 
 -- Take a user's messages out of one session and number the rest anew, without gaps.
-CREATE FUNCTION agentbreeder_forget(the_session bigint, the_user text) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION agentbreeder_forget(the_session bigint, the_user text[], max_messages int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     one record;
     gone bigint;
     kept bigint;
 BEGIN
-    SELECT s.id, s.first_seq INTO one FROM agentbreeder_sessions s WHERE s.id = the_session FOR UPDATE;
+    SELECT s.id, s.first_seq, s.next_seq INTO one FROM agentbreeder_sessions s WHERE s.id = the_session FOR UPDATE;
     IF NOT FOUND THEN RETURN 0; END IF;
-    DELETE FROM agentbreeder_messages m WHERE m.session = the_session AND m.user_id = the_user;
+    -- What has left the window and is not evicted yet must not come back into it.
+    DELETE FROM agentbreeder_messages m WHERE m.session = the_session AND max_messages > 0 AND m.seq < one.next_seq - max_messages;
+    DELETE FROM agentbreeder_messages m WHERE m.session = the_session AND m.user_id = ANY (the_user);
     GET DIAGNOSTICS gone = ROW_COUNT;
     -- Through negative numbers, because the key is checked row by row.
     UPDATE agentbreeder_messages m SET seq = -n.place FROM (
@@ -131,7 +153,7 @@ WITH wanted AS (SELECT websearch_to_tsquery('english', $4) AS query), matched AS
     ORDER BY score DESC, created_at DESC, message_id LIMIT $5
 )
 SELECT namespace, message_id AS id, seq, payload, created_at, score, ts_headline('english', agentbreeder_text(payload),
-    (SELECT query FROM wanted), 'StartSel=<mark>, StopSel=</mark>, MaxFragments=2, MaxWords=24, MinWords=8') AS highlight
+    (SELECT query FROM wanted), 'StartSel=\ue100, StopSel=\ue101, MaxFragments=2, MaxWords=24, MinWords=8') AS highlight
 FROM best ORDER BY score DESC, created_at DESC, message_id
 """
 DELETE_SESSION = "DELETE FROM agentbreeder_sessions WHERE namespace = $1"
@@ -142,8 +164,31 @@ DELETE FROM agentbreeder_sessions WHERE id IN (
 )
 """
 COUNT_PART = f"SELECT coalesce(sum(s.next_seq - s.first_seq), 0)::bigint FROM agentbreeder_sessions s WHERE {ALIVE}"
-USERS_SESSIONS = f"""
+# Also of sessions that have expired and are not deleted yet.
+USERS_SESSIONS = """
 SELECT DISTINCT s.id FROM agentbreeder_messages m JOIN agentbreeder_sessions s ON s.id = m.session
-WHERE m.user_id = $4 AND {ALIVE}
+WHERE m.user_id = ANY ($4) AND s.namespace >= $1 AND s.namespace < $2 AND ($3::text IS NULL OR s.namespace ~ $3)
 """
-FORGET = "SELECT agentbreeder_forget($1, $2)"
+FORGET = "SELECT agentbreeder_forget($1, $2, $3)"
+# Sessions that begin and end so: $1 and $2 are bounds of the namespace, $3 and $4 of the namespace backwards.
+BETWEEN = """
+WITH found AS MATERIALIZED (
+    SELECT s.namespace FROM agentbreeder_sessions s WHERE reverse(s.namespace) COLLATE "C" >= $3
+    AND reverse(s.namespace) COLLATE "C" < $4 AND (s.expires_at IS NULL OR s.expires_at > now())
+)
+SELECT namespace FROM found WHERE namespace >= $1 AND namespace < $2 LIMIT $5
+"""
+BEGINNING = """
+SELECT s.namespace FROM agentbreeder_sessions s
+WHERE s.namespace >= $1 AND s.namespace < $2 AND (s.expires_at IS NULL OR s.expires_at > now()) LIMIT $3
+"""
+# Before a window grows: what a smaller one has left behind must not come back.
+TRIM = """
+WITH late AS (
+    SELECT s.id, s.next_seq - $3 AS least FROM agentbreeder_sessions s
+    WHERE s.namespace >= $1 AND s.namespace < $2 AND s.next_seq - s.first_seq > $3 LIMIT $4 FOR UPDATE
+), gone AS (
+    DELETE FROM agentbreeder_messages m USING late WHERE m.session = late.id AND m.seq < late.least
+)
+UPDATE agentbreeder_sessions s SET first_seq = late.least FROM late WHERE s.id = late.id
+"""

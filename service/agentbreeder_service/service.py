@@ -15,7 +15,7 @@ from .configs import ConfigStore
 from .errors import BadCursor, Conflict, Forbidden, Invalid, NotFound
 from .messages import Hit, MessageStore, Page, SessionRow, Stats, Stored
 from .models import MAX_MESSAGE, Config, ConfigIn, ConfigPatch, MessageIn, is_slug
-from .namespaces import all_of, namespace, part_of, read_back
+from .namespaces import all_of, around_agent, namespace, part_of, read_back
 from .principals import ADMIN, Requesting
 
 _REMEMBERED_S = 1.0
@@ -82,6 +82,8 @@ class MemoryService:
                 field="scope",
             )
         changed = await self._configs.change(config, changes) if changes else config
+        if changed is not None and config.window and (changed.window > config.window or not changed.window):
+            await self._messages.trim(all_of(config), config.window)
         self._known.clear()
         if changed is None:
             raise NotFound(may.WHAT)
@@ -100,9 +102,15 @@ class MemoryService:
         come back so."""
         config = await self.config(name_or_id, **who)
         first = messages[0]
+        if any(
+            (m.session_id, m.agent_id, m.user_id) != (first.session_id, first.agent_id, first.user_id) for m in messages
+        ):
+            raise Invalid("several_sessions", "the messages of one batch are of one session, agent and user")
         values = await self._place(config, first.session_id, first.agent_id or "", first.user_id or "", who)
         may.check_write(config, who["requesting_team"], who["requesting_agent"], who["requesting_roles"], values)
         where = namespace(config, values)
+        if who["requesting_agent"] and config.scope != "agent" and ADMIN not in who["requesting_roles"]:
+            values["agent_id"] = who["requesting_agent"]  # whoever it says it is
         ids, payloads = _encoded(config, messages, values)
         kept = await self._messages.append(where, ids, payloads, config.ttl_seconds or 0, config.window)
         order = {message_id: n for n, message_id in enumerate(ids)}
@@ -176,7 +184,7 @@ class MemoryService:
                 own = values if config.scope == "agent" and not may.is_admin(config, team, roles) else {}
                 if "{user_id}" in config.namespace_pattern:
                     gone += await self._messages.delete_part(part_of(config, {**own, "user_id": user_id}))
-                gone += await self._messages.forget(part_of(config, own), user_id)
+                gone += await self._messages.forget(part_of(config, own), user_id, config.window)
             after = page[-1].id
         return gone
 
@@ -186,7 +194,7 @@ class MemoryService:
         return config
 
     async def _count(self, config: Config) -> Stats:
-        return await self._messages.stats(all_of(config), 0)
+        return await self._messages.stats(all_of(config), 0, primary=True)
 
     async def _find(self, name_or_id: str, team: str | None) -> Config:
         if not is_slug(name_or_id):
@@ -194,7 +202,8 @@ class MemoryService:
         named = await self._configs.by_name(name_or_id)
         own = [c for c in named if c.team == team]
         shared = [c for c in named if c.scope == "global"] + [c for c in named if c.scope == "team"]
-        found = next(iter([*own, *shared]), None) or await self._configs.by_id(name_or_id)
+        # An id before the name of somebody else's: a name may have the form of an id.
+        found = next(iter(own), None) or await self._configs.by_id(name_or_id) or next(iter(shared), None)
         if found is None:
             raise NotFound(may.WHAT)
         return found
@@ -206,10 +215,10 @@ class MemoryService:
         if values["agent_id"] or config.scope != "agent" or "{agent_id}" not in config.namespace_pattern:
             return {k: v for k, v in values.items() if v}
         given = {k: v for k, v in values.items() if v}
-        found = await self._messages.sessions(part_of(config, given), all_of(config).prefix, 2, config.window)
+        found = await self._messages.ending(*around_agent(config, given), 2)
         if len(found) > 1:
             raise Invalid("ambiguous", "several agents have this session: give agent_id", field="agent_id")
-        owner = read_back(config, found[0].namespace).get("agent_id", "") if found else ""
+        owner = read_back(config, found[0]).get("agent_id", "") if found else ""
         return {**given, "agent_id": owner or config.name}
 
 
@@ -224,8 +233,6 @@ def _checked(config: Config, changes: Mapping[str, Any]) -> dict[str, Any]:
 def _encoded(config: Config, messages: Sequence[MessageIn], values: Values) -> tuple[list[str], list[str]]:
     ids, payloads = [], []
     for message in messages:
-        if message.session_id != messages[0].session_id:
-            raise Invalid("several_sessions", "the messages of one batch are of one session", field="session_id")
         message_id = f"key:{message.idempotency_key}" if message.idempotency_key else new_id()
         kept = {"id": message_id, **message.model_dump(exclude={"idempotency_key"}, exclude_none=True)}
         if "agent_id" in values:
@@ -234,7 +241,7 @@ def _encoded(config: Config, messages: Sequence[MessageIn], values: Values) -> t
             payloads.append(dumps(kept).decode())
         except ValueError as e:
             raise Invalid("unstorable", str(e), field="content") from None
-        if len(payloads[-1]) > MAX_MESSAGE:
+        if len(payloads[-1].encode()) > MAX_MESSAGE:
             raise Invalid("too_long", f"a message has at most {MAX_MESSAGE} bytes of JSON", field="content")
         ids.append(message_id)
     if len(set(ids)) != len(ids):

@@ -20,7 +20,7 @@ from substrate.kernel.codec import loads
 
 from . import sqlite_sql as sql
 from .database import BUSY_S
-from .messages import Hit, Page, SessionRow, Stats, Stored, messages_json
+from .messages import Hit, Page, SessionRow, Stats, Stored, marked, messages_json
 from .namespaces import Part
 from .sqlite_search import match_expression
 
@@ -69,9 +69,10 @@ class SqliteMessages:
             first = max(session["first_seq"], following - window) if window else session["first_seq"]
             counters = {"session": session["id"], "next": following, "first": first}
             await connection.execute(sql.COUNTED, counters)
-            await connection.execute(sql.EVICT, counters)
             kept = {"session": session["id"], "ids": json.dumps(list(ids))}
-            return [_stored(r) for r in await (await connection.execute(sql.KEPT, kept)).fetchall()]
+            found = [_stored(r) for r in await (await connection.execute(sql.KEPT, kept)).fetchall()]
+            await connection.execute(sql.EVICT, counters)
+            return found
 
     async def page(self, namespace: str, before: int | None, limit: int, window: int) -> Page:
         """One statement."""
@@ -99,10 +100,19 @@ class SqliteMessages:
             return []
         rows = await self._fetch(sql.SEARCH, {**_of(part), "query": wanted, "limit": limit, "window": window})
         return [
-            Hit(namespace=r["namespace"], message=_stored(r), score=r["score"], highlight=r["highlight"]) for r in rows
+            Hit(namespace=r["namespace"], message=_stored(r), score=r["score"], highlight=marked(r["highlight"]))
+            for r in rows
         ]
 
-    async def stats(self, part: Part, window: int) -> Stats:
+    async def ending(self, prefix: str, suffix: str, limit: int) -> list[str]:
+        """One statement, over the sessions of the prefix."""
+        values = {**_of(Part(prefix=prefix)), "suffix": suffix, "length": len(suffix), "limit": limit}
+        return [row["namespace"] for row in await self._fetch(sql.ENDING, values)]
+
+    async def trim(self, part: Part, window: int) -> None:
+        """Nothing: every append evicts at once."""
+
+    async def stats(self, part: Part, window: int, *, primary: bool = False) -> Stats:
         """From the counters of the sessions."""
         row = (await self._fetch(sql.STATS, {**_of(part), "window": window}))[0]
         return Stats(sessions=row["sessions"], messages=row["messages"])
@@ -119,7 +129,7 @@ class SqliteMessages:
             await connection.execute(sql.DELETE_PART, _of(part))
         return count
 
-    async def forget(self, part: Part, user_id: str) -> int:
+    async def forget(self, part: Part, user_id: str, window: int) -> int:
         """One transaction."""
         gone = 0
         async with self._writing() as connection:

@@ -81,17 +81,23 @@ FROM agentbreeder_sessions s WHERE {ALIVE} AND s.namespace > :after ORDER BY s.n
 STATS = f"SELECT count(*) AS sessions, coalesce(sum({COUNT}), 0) AS messages FROM agentbreeder_sessions s WHERE {ALIVE}"
 SEARCH = f"""
 SELECT s.namespace, m.message_id AS id, m.seq, m.payload, m.created_at, -bm25(agentbreeder_search) AS score,
-    snippet(agentbreeder_search, 0, '<mark>', '</mark>', '…', 24) AS highlight
+    snippet(agentbreeder_search, 0, '\ue100', '\ue101', '…', 24) AS highlight
 FROM agentbreeder_search JOIN agentbreeder_messages m ON m.id = agentbreeder_search.rowid
 JOIN agentbreeder_sessions s ON s.id = m.session
 WHERE agentbreeder_search MATCH :query AND {ALIVE} AND (:window = 0 OR m.seq >= s.next_seq - :window)
 ORDER BY bm25(agentbreeder_search), m.created_at DESC, m.message_id LIMIT :limit
 """
 DELETE_SESSION = "DELETE FROM agentbreeder_sessions WHERE namespace = :namespace"
-DELETE_PART = f"DELETE FROM agentbreeder_sessions AS s WHERE {ALIVE}"
+_IN_PART = "s.namespace >= :first AND s.namespace < :end AND (:only IS NULL OR matches(:only, s.namespace))"
+ENDING = f"""
+SELECT s.namespace FROM agentbreeder_sessions s
+WHERE {ALIVE} AND (:length = 0 OR substr(s.namespace, -:length) = :suffix) LIMIT :limit
+"""
+# Also what has expired and is not deleted yet.
+DELETE_PART = f"DELETE FROM agentbreeder_sessions AS s WHERE {_IN_PART}"
 USERS_SESSIONS = f"""
 SELECT DISTINCT s.id, s.first_seq FROM agentbreeder_messages m JOIN agentbreeder_sessions s ON s.id = m.session
-WHERE m.user_id = :user AND {ALIVE}
+WHERE m.user_id = :user AND {_IN_PART}
 """
 FORGET = "DELETE FROM agentbreeder_messages WHERE session = :session AND user_id = :user"
 RENUMBER = """

@@ -17,12 +17,12 @@ from starlette.responses import Response
 
 from agentbreeder_core.errors import ConfigError
 from agentbreeder_core.version import __version__
-from substrate.connect.errors import StoreError, StoreUnavailable
+from substrate.connect.errors import StoreError, StoreRefused, StoreUnavailable
 
 from .. import migrate
 from ..configs import ConfigStore
 from ..database import Database
-from ..errors import ServiceError, Unauthorized, Unavailable
+from ..errors import ServiceError, Unavailable
 from ..messages import MessageStore
 from ..models import problems_of
 from ..postgres_messages import PostgresMessages
@@ -31,8 +31,8 @@ from ..settings import ServiceSettings
 from ..sqlite_messages import SqliteMessages
 from ..tokens import TokenChecker
 from . import configs, messages
-from .around import BodyLimit, Measured
-from .envelope import Envelope, error, refusal
+from .around import BodyLimit, Measured, Sheltered
+from .envelope import Envelope, error, headers_of, refusal
 from .wiring import Admission, Gate
 
 _log = logging.getLogger("agentbreeder.service")
@@ -63,6 +63,8 @@ def make_app(settings: ServiceSettings) -> FastAPI:
     app.router.routes.extend([*messages.router.routes, *configs.router.routes])
     _operations(app)
     _errors(app)
+    app.router.redirect_slashes = False  # a redirect has no envelope, and leads to whatever host the request names
+    app.add_middleware(Sheltered)
     app.add_middleware(Admission, gate=Gate(TokenChecker(settings.tokens), settings.rate))
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(Measured)
@@ -105,12 +107,18 @@ def _operations(app: FastAPI) -> None:
 def _errors(app: FastAPI) -> None:
     @app.exception_handler(ServiceError)
     async def refused(request: Request, e: ServiceError) -> Response:
-        headers = {"WWW-Authenticate": "Bearer"} if isinstance(e, Unauthorized) else None
-        return refusal(e.status, [error(e)], headers)
+        return refusal(e.status, [error(e)], headers_of(e))
 
     @app.exception_handler(StoreUnavailable)
     async def away(request: Request, e: StoreUnavailable) -> Response:
         return refusal(503, [_problem("store_unavailable", "the store cannot be reached now")], {"Retry-After": "2"})
+
+    @app.exception_handler(StoreRefused)
+    async def not_taken(request: Request, e: StoreRefused) -> Response:
+        if e.lasting:
+            return refusal(422, [_problem("unstorable", "the database cannot hold this")])
+        _log.error("the store refused: %s", e)
+        return refusal(503, [_problem("store_refused", "the store does not take it now")], {"Retry-After": "10"})
 
     @app.exception_handler(StoreError)
     async def broken(request: Request, e: StoreError) -> Response:
@@ -126,12 +134,6 @@ def _errors(app: FastAPI) -> None:
     async def plain(request: Request, e: HTTPException) -> Response:
         code = {404: "not_found", 405: "method_not_allowed"}.get(e.status_code, "refused")
         return refusal(e.status_code, [_problem(code, str(e.detail))], dict(e.headers or {}))
-
-    @app.exception_handler(Exception)
-    async def failed(request: Request, e: Exception) -> Response:
-        # The text of an unforeseen error may hold anything, so it stays out of the answer and of the log.
-        _log.error("%s at %s", type(e).__name__, getattr(request.scope.get("route"), "path", "no route"))
-        return refusal(500, [_problem("internal", "something went wrong here")])
 
 
 def _problem(code: str, message: str, field: str | None = None) -> dict[str, Any]:

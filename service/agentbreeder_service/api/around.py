@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
 from collections.abc import MutableMapping
 from typing import Any
@@ -11,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .envelope import refusal
 
+_log = logging.getLogger("agentbreeder.service")
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 REQUESTS = Counter("agentbreeder_http_requests_total", "Requests answered", ["method", "route", "status"])
 SECONDS = Histogram("agentbreeder_http_request_seconds", "Time to answer", ["method", "route"], buckets=_BUCKETS)
@@ -46,18 +49,45 @@ class BodyLimit:
 
         async def sending(message: Message) -> None:
             nonlocal started
-            started = True
-            await send(message)
+            if seen <= self._max or started:  # else it is about a body that was cut off, and ours is the answer
+                started = True
+                await send(message)
 
-        try:
+        with contextlib.suppress(TooLarge):  # answered below, as when somebody inside took it for another error
             await self._app(scope, counted, sending)
-        except TooLarge:
-            if not started:
-                await self._refuse(scope, receive, send)
+        if seen > self._max and not started:
+            await self._refuse(scope, receive, send)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = {"code": "too_large", "message": f"a request has at most {self._max} bytes", "field": None}
         await refusal(413, [problem])(scope, receive, send)
+
+
+class Sheltered:
+    """Answers 500 for an error that nobody foresaw. Its text may hold anything, so it stays out of the answer and the log."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except TooLarge:
+            raise
+        except Exception as e:
+            if scope["type"] != "http":
+                raise
+            _log.error("%s at %s", type(e).__name__, getattr(scope.get("route"), "path", "no route"))
+            if not started:
+                problem = {"code": "internal", "message": "something went wrong here", "field": None}
+                await refusal(500, [problem])(scope, receive, send)
 
 
 class Measured:

@@ -13,6 +13,8 @@ from starlette.responses import Response
 
 from ..errors import BadCursor, ServiceError
 
+_RETRY_AFTER_S = {429: 1, 503: 2}
+
 
 class Envelope(Response):
     """`data` as JSON; `raw` in its place is JSON already."""
@@ -35,6 +37,13 @@ def refusal(status: int, errors: Iterable[dict[str, Any]], headers: dict[str, st
 def error(e: ServiceError) -> dict[str, Any]:
     """One entry of `errors`."""
     return {"code": e.code, "message": e.message, "field": e.field}
+
+
+def headers_of(e: ServiceError) -> dict[str, str] | None:
+    """What tells a client what to do about it."""
+    if e.status == 401:
+        return {"WWW-Authenticate": "Bearer"}
+    return {"Retry-After": str(_RETRY_AFTER_S[e.status])} if e.status in _RETRY_AFTER_S else None
 
 
 def to_cursor(text: str) -> str:

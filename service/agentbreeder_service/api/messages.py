@@ -7,12 +7,27 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import BeforeValidator
+from starlette.convertors import Convertor, register_url_convertor
 
 from ..messages import Hit, message_json, messages_json
 from ..models import BatchIn, IdempotencyKey, MessageIn
 from .envelope import Envelope, from_cursor, to_cursor, when
 from .wiring import asked, nothing
 
+
+class _Any(Convertor[str]):
+    """Any text, also with a newline, which `:path` leaves out."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("any", _Any())
 router = APIRouter(prefix="/api/v1/memory", tags=["messages"])
 Limit = Annotated[int | None, BeforeValidator(nothing), Query(ge=1, le=1000)]
 Text = Annotated[str, Query(max_length=256)]
@@ -31,10 +46,15 @@ async def add(config: str, message: MessageIn, request: Request, key: Key = None
 
 
 @router.post("/configs/{config}/messages:batch", status_code=201, response_model=None)
-async def add_many(config: str, batch: BatchIn, request: Request) -> Envelope:
-    """Keep messages of one session, all or none, in this order."""
+async def add_many(config: str, batch: BatchIn, request: Request, key: Key = None) -> Envelope:
+    """Keep messages of one session, user and agent, all or none, in this order. An idempotency key as the header counts for
+    each that has none of its own, by its place."""
     service, who = asked(request)
-    kept = await service.append(config, batch.messages, **who)
+    given = [
+        m if m.idempotency_key or not key else m.model_copy(update={"idempotency_key": f"{key}:{n}"})
+        for n, m in enumerate(batch.messages)
+    ]
+    kept = await service.append(config, given, **who)
     return Envelope(raw=messages_json(kept), status=201)
 
 
@@ -78,7 +98,7 @@ async def sessions(
     return Envelope(data, meta={"next_cursor": more})
 
 
-@router.delete("/configs/{config}/sessions/{session_id:path}", response_model=None)
+@router.delete("/configs/{config}/sessions/{session_id:any}", response_model=None)
 async def delete_session(
     config: str, session_id: str, request: Request, agent_id: Text = "", user_id: Text = ""
 ) -> Envelope:
@@ -120,7 +140,7 @@ async def stats(config: str, request: Request) -> Envelope:
     )
 
 
-@router.delete("/users/{user_id:path}", response_model=None)
+@router.delete("/users/{user_id:any}", response_model=None)
 async def forget(user_id: str, request: Request) -> Envelope:
     """Delete a user's messages everywhere the caller may write."""
     service, who = asked(request)

@@ -8,11 +8,11 @@ from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import FixedWindowRateLimiter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..errors import ServiceError, TooMany, Unauthorized
+from ..errors import ServiceError, TooMany
 from ..principals import Principal, Requesting
 from ..service import MemoryService
 from ..tokens import TokenChecker
-from .envelope import error, refusal
+from .envelope import error, headers_of, refusal
 
 GUARDED = "/api/"
 
@@ -44,8 +44,7 @@ class Admission:
             try:
                 scope["principal"] = await self._gate.admit(_authorization(scope))
             except ServiceError as e:
-                headers = {"WWW-Authenticate": "Bearer"} if isinstance(e, Unauthorized) else None
-                await refusal(e.status, [error(e)], headers)(scope, receive, send)
+                await refusal(e.status, [error(e)], headers_of(e))(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
