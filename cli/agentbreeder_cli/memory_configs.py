@@ -46,36 +46,55 @@ def team_here() -> str:
 
 
 def configs_for(path: Path, project_dir: Path | None) -> MemoryConfigSource | None:
-    """What a deploy asks beside memory.yaml; None, and nothing is loaded, where there is neither a service nor a file."""
+    """What a deploy asks beside memory.yaml; None, and nothing is loaded, where there is neither a service nor a file. In a
+    file, the configs of the agent's own team come before those of `AGENTBREEDER_TEAM`."""
     folder = project_dir or (path if path.is_dir() else path.parent)
-    if not os.environ.get("AGENTBREEDER_API_URL") and not (folder / FILE).exists():
+    if os.environ.get("AGENTBREEDER_API_URL"):
+        return _Named([access_of(folder)])
+    if not (folder / FILE).exists():
         return None
-    return _Named(access_of(folder))
+    teams = dict.fromkeys(t for t in (_team_of(path), team_here()) if t)
+    return _Named([access_of(folder, team) for team in teams])
+
+
+def configs_for_agent(agent: str, project_dir: Path | None) -> MemoryConfigSource | None:
+    """The same for an agent that is recorded in the project."""
+    from agentbreeder_state import FileStateStore
+
+    folder = (project_dir or Path()).absolute()
+    state = FileStateStore(folder).read()
+    record = state.agents.get(agent) if state else None
+    return configs_for(folder / record.source, project_dir) if record else None
+
+
+def _team_of(path: Path) -> str:
+    """What the agent's file says; "" for a file that deploy will complain about."""
+    import yaml
+
+    try:
+        read = yaml.safe_load((path / "agent.yaml" if path.is_dir() else path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return ""
+    team = read.get("team") if isinstance(read, dict) else None
+    return team if isinstance(team, str) else ""
 
 
 class _Named:
-    """A `MemoryConfigSource`."""
+    """A `MemoryConfigSource`. Each name is asked for as it is, so that the service decides whose a name is."""
 
-    def __init__(self, access: ConfigAccess) -> None:
-        self._access = access
-        self._found: dict[str, MemoryConfig] | None = None
+    def __init__(self, accesses: Sequence[ConfigAccess]) -> None:
+        self._accesses = accesses
 
     @property
     def location(self) -> str:
-        return self._access.location
+        return self._accesses[0].location
 
     def get(self, name: str) -> MemoryConfig | None:
-        return self._loaded().get(name)
+        found = (access.find(name) for access in self._accesses)
+        return next((_resolved(c, self.location) for c in found if c is not None), None)
 
     def names(self) -> Sequence[str]:
-        return tuple(self._loaded())
-
-    def _loaded(self) -> dict[str, MemoryConfig]:
-        if self._found is None:
-            # The own team's last, so that they win over global ones of another team.
-            found = sorted(self._access.list_all(), key=lambda c: (c["scope"] != "global", c["created_at"]))
-            self._found = {c["name"]: _resolved(c, self._access.location) for c in found}
-        return self._found
+        return tuple(dict.fromkeys(c["name"] for access in self._accesses for c in access.list_all()))
 
 
 def _resolved(config: dict[str, Any], location: str) -> MemoryConfig:

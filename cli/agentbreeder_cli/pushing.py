@@ -26,7 +26,8 @@ def push_file(file: Path, access: ConfigAccess) -> list[tuple[str, str]]:
     wanted = [_fields(found) for name in source.names() if (found := source.get(name))]
     for fields in wanted:
         checked(ConfigIn, fields)
-    known = {c["name"]: c for c in access.list_all()}
+    # A global one of another team may have the same name, and stands in nobody's way.
+    known = {name: c for name in source.names() if (c := access.find(name)) and not _of_others(c, access)}
     for fields in wanted:
         there = known.get(fields["name"])
         if there and there["namespace_pattern"] != fields["namespace_pattern"]:
@@ -35,6 +36,10 @@ def push_file(file: Path, access: ConfigAccess) -> list[tuple[str, str]]:
                 hint="it says where messages are: take another name, or delete the config first",
             )
     return [(fields["name"], _put(fields, known.get(fields["name"]), access)) for fields in wanted]
+
+
+def _of_others(config: dict[str, Any], access: ConfigAccess) -> bool:
+    return bool(config["scope"] == "global" and config["team"] != access.team())
 
 
 def _put(fields: dict[str, Any], there: dict[str, Any] | None, access: ConfigAccess) -> str:

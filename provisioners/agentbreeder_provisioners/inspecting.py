@@ -12,6 +12,7 @@ from agentbreeder_core.clock import Clock
 from agentbreeder_core.errors import ConfigError, StateMissing
 from agentbreeder_core.secret import Secret
 from agentbreeder_resolver import resolve_path
+from agentbreeder_resolver.configs import MemoryConfigSource
 from agentbreeder_state.record import AgentRecord, Resource
 
 from .checking import refuse_other_account
@@ -106,8 +107,10 @@ def environment(
     project_dir: str | os.PathLike[str] | None = None,
     reveal: bool = False,
     clock: Clock | None = None,
+    configs: MemoryConfigSource | None = None,
 ) -> Environment:
-    """What to hand to the agent's container, from state. With `reveal` the vault is read (seconds).
+    """What to hand to the agent's container, from state. With `reveal` the vault is read (seconds), and for URLs that are the
+    user's own the agent's file, with the named `configs` that deploy was given.
 
     Raises `StateMissing`, and `ConfigError` when the last deploy did not finish, so that values are not known.
     """
@@ -121,10 +124,10 @@ def environment(
     if not reveal or not record.secret_env:
         return answer
     folder = Path(project_dir or ".").expanduser().absolute()
-    return replace(answer, revealed=_revealed(record, folder, or_system(clock)))
+    return replace(answer, revealed=_revealed(record, folder, or_system(clock), configs))
 
 
-def _revealed(record: AgentRecord, folder: Path, clock: Clock) -> dict[str, Secret]:
+def _revealed(record: AgentRecord, folder: Path, clock: Clock, configs: MemoryConfigSource | None) -> dict[str, Secret]:
     values: dict[str, Secret] = {}
     cloud = CLOUDS.get(record.cloud)
     provider = (
@@ -134,7 +137,7 @@ def _revealed(record: AgentRecord, folder: Path, clock: Clock) -> dict[str, Secr
     )
     for name, reference in record.secret_env.items():
         if reference["ref"] == AGENT_FILE_REFERENCE or provider is None:
-            plan = resolve_path(folder / record.source)
+            plan = resolve_path(folder / record.source, configs=configs)
             values[name] = next(u.value for u in plan.secret_urls if u.id == reference["key"])
         else:
             values[name] = provider.reveal(reference)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from agentbreeder_core.errors import ConfigError, MemoryConfigRefused
 
@@ -14,10 +13,11 @@ from . import migrate
 from .api.configs import shown
 from .configs import ConfigStore
 from .database import Database
-from .errors import ServiceError
-from .models import ConfigIn, ConfigPatch, problems_of
+from .errors import Forbidden, NotFound, ServiceError
+from .models import ConfigIn, ConfigPatch, is_slug, problems_of
 from .principals import ADMIN, Requesting
 from .service import MemoryService
+from .settings import is_safe
 from .sqlite_messages import SqliteMessages
 
 T = TypeVar("T")
@@ -32,6 +32,10 @@ class ConfigAccess(Protocol):
         """Where they are, for messages."""
         ...
 
+    def team(self) -> str:
+        """Whose configs are made and changed."""
+        ...
+
     def create(self, fields: Fields) -> dict[str, Any]:
         """Make one."""
         ...
@@ -40,8 +44,12 @@ class ConfigAccess(Protocol):
         """Every one of the team, and the global ones."""
         ...
 
+    def find(self, name: str) -> dict[str, Any] | None:
+        """One, or None when there is none for this team."""
+        ...
+
     def show(self, name: str) -> dict[str, Any]:
-        """One."""
+        """One. Raises where `find` answers None."""
         ...
 
     def update(self, name: str, changes: Fields) -> dict[str, Any]:
@@ -68,6 +76,10 @@ class LocalConfigs:
     def location(self) -> str:
         return str(self._path)
 
+    def team(self) -> str:
+        """As it was given."""
+        return self._who["requesting_team"] or ""
+
     def create(self, fields: Fields) -> dict[str, Any]:
         """Makes the file when it is not there."""
 
@@ -83,6 +95,17 @@ class LocalConfigs:
             return [shown(c) for c in await service.configs("", 10_000, **self._who)]
 
         return self._run("", run) if self._path.exists() else []
+
+    def find(self, name: str) -> dict[str, Any] | None:
+        """None as well when there is no file."""
+
+        async def run(service: MemoryService) -> dict[str, Any] | None:
+            try:
+                return shown(await service.config(name, **self._who))
+            except (NotFound, Forbidden):
+                return None
+
+        return self._run(name, run) if self._path.exists() else None
 
     def show(self, name: str) -> dict[str, Any]:
         """One."""
@@ -135,13 +158,7 @@ class RemoteConfigs:
 
     def __init__(self, url: str, token: str) -> None:
         """Raises `ConfigError` for a URL that would send the token unencrypted over a network."""
-        try:
-            parts = urlsplit(url)
-            host = parts.hostname
-        except ValueError:
-            host = None
-        here = host in ("127.0.0.1", "localhost", "::1")
-        if not host or parts.scheme not in ("https", "http") or (parts.scheme == "http" and not here):
+        if not is_safe(url):
             raise ConfigError(
                 "AGENTBREEDER_API_URL must be an https URL, or http on this machine", hint="check the URL"
             )
@@ -151,19 +168,33 @@ class RemoteConfigs:
     def location(self) -> str:
         return self._url
 
+    def team(self) -> str:
+        """What the token says; whether it counts is for the service to say."""
+        import jwt
+
+        try:
+            return str(jwt.decode(self._token, options={"verify_signature": False}).get("team", ""))
+        except jwt.PyJWTError:
+            return ""
+
     def create(self, fields: Fields) -> dict[str, Any]:
         """POST."""
-        return dict(self._ask("POST", "", called=str(fields.get("name", "")), json=dict(fields))["data"])
+        return dict(self._ask("POST", called=str(fields.get("name", "")), json=dict(fields))["data"])
 
     def list_all(self) -> list[dict[str, Any]]:
         """GET, page by page."""
         found: list[dict[str, Any]] = []
         cursor: str | None = ""
         while cursor is not None:
-            answer = self._ask("GET", "", params={"limit": "1000", "cursor": cursor})
+            answer = self._ask("GET", params={"limit": "1000", "cursor": cursor})
             found += answer["data"]
             cursor = answer["meta"]["next_cursor"]
         return found
+
+    def find(self, name: str) -> dict[str, Any] | None:
+        """GET."""
+        found = self._ask("GET", name, missing=True)
+        return dict(found["data"]) if found else None
 
     def show(self, name: str) -> dict[str, Any]:
         """GET."""
@@ -177,21 +208,27 @@ class RemoteConfigs:
         """DELETE."""
         return int(self._ask("DELETE", name)["data"]["deleted_messages"])
 
-    def _ask(self, method: str, name: str, *, called: str = "", **more: Any) -> dict[str, Any]:
+    def _ask(
+        self, method: str, name: str | None = None, *, called: str = "", missing: bool = False, **more: Any
+    ) -> dict[str, Any]:
         import httpx
 
+        if name is not None and not is_slug(name):
+            raise _told(name, "there is no such memory config", None, self._url)
         path = "/api/v1/memory/configs" + (f"/{name}" if name else "")
         headers = {"Authorization": f"Bearer {self._token}"}
         try:
             answer = httpx.request(method, self._url + path, headers=headers, timeout=30, **more)
             body = answer.json()
             problems = body["errors"]
-        except httpx.HTTPError as e:
+        except (httpx.HTTPError, httpx.InvalidURL) as e:
             raise MemoryConfigRefused(
                 f"{self._url} cannot be reached ({type(e).__name__})", hint="check AGENTBREEDER_API_URL"
             ) from e
         except (ValueError, KeyError, TypeError):
             raise MemoryConfigRefused(f"{self._url} is no memory service", hint="check AGENTBREEDER_API_URL") from None
+        if missing and answer.status_code in (403, 404) and name:
+            return {}
         if problems:
             raise _told(name or called, problems[0]["message"], problems[0]["field"], self._url)
         return dict(body)

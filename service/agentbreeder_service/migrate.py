@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ async def upgrade(database: Database) -> tuple[str, str]:
     """To the newest revision, under a lock; returns the revisions before and after. Raises what the database raises."""
     async with database.migrating.connect() as connection:
         before = await connection.run_sync(_current)
+        if before > head():
+            return before, before  # by a later version, whose it is
         await connection.run_sync(_upgrade)
         await connection.commit()
         after = await connection.run_sync(_current)
@@ -27,6 +30,11 @@ async def check(database: Database) -> None:
     async with database.migrating.connect() as connection:
         found = await connection.run_sync(_current)
     newest = head()
+    if found > newest:
+        raise ConfigError(
+            f"the database is at revision {found}, and this version knows {newest} as the newest",
+            hint="install the version that upgraded it, or a later one",
+        )
     if found != newest:
         raise ConfigError(
             f"the database is at revision {found or 'none'}, this version needs {newest}",
@@ -34,6 +42,7 @@ async def check(database: Database) -> None:
         )
 
 
+@cache
 def head() -> str:
     """The newest revision."""
     from alembic.script import ScriptDirectory

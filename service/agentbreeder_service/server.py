@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Mapping
 from datetime import timedelta
@@ -34,15 +35,14 @@ def prepare_dev(path: Path, environ: Mapping[str, str]) -> tuple[dict[str, str],
 
     A file that is not there yet is made; one of another revision is not touched. Raises `ConfigError`.
     """
-    secret = environ.get("AGENTBREEDER_JWT_SECRET") or secrets.token_hex(32)
-    made = {"AGENTBREEDER_JWT_SECRET": secret}
-    if not environ.get("DATABASE_URL"):
-        made[_SQLITE] = str(path)
-        if not path.exists():
-            asyncio.run(_upgrade(Database(sqlite_path=path)))
-    settings = ServiceSettings.from_environ(
-        {**environ, **made}, sqlite_path=None if environ.get("DATABASE_URL") else path
+    # Nothing of what stands in the environment for another service counts here, nor does this token there.
+    unset = dict.fromkeys(
+        ("DATABASE_URL", "DATABASE_READ_URL", "AGENTBREEDER_JWT_PUBLIC_KEY", "AGENTBREEDER_JWKS_URL"), ""
     )
+    made = {**unset, "AGENTBREEDER_JWT_SECRET": secrets.token_hex(32), _SQLITE: str(path)}
+    if not path.exists():
+        asyncio.run(_upgrade(Database(sqlite_path=path)))
+    settings = ServiceSettings.from_environ({**environ, **made}, sqlite_path=path)
     token = create_token(settings.tokens, subject="dev", team="default", roles=("admin",), lifetime=timedelta(days=1))
     return made, token
 
@@ -52,6 +52,20 @@ def check_before(environ: Mapping[str, str]) -> None:
     sqlite = environ.get(_SQLITE, "")
     settings = ServiceSettings.from_environ(environ, sqlite_path=Path(sqlite) if sqlite else None)
     asyncio.run(_check(settings))
+
+
+def check_port(host: str, port: int) -> None:
+    """One line before anything is printed that would not hold. Raises `ConfigError`."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except OSError as e:
+        raise ConfigError(
+            f"{host}:{port} cannot be listened on ({e.strerror or type(e).__name__})",
+            hint="choose another --port or --host",
+        ) from e
 
 
 def serve(host: str, port: int, workers: int) -> None:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from agentbreeder_core.errors import ConfigError
 from agentbreeder_core.url import BackendUrl, BadUrl
 
 MIN_SECRET = 32
+DEFAULT_RATE = "3000/second"
 _RATE = re.compile(r"[0-9]{1,9}/(second|minute|hour|day)")
 
 
@@ -39,7 +41,7 @@ class ServiceSettings:
     database_url: str = field(default="", repr=False)
     read_database_url: str = field(default="", repr=False)
     sqlite_path: Path | None = None
-    rate: str = "500/second"
+    rate: str = DEFAULT_RATE
     max_body_bytes: int = 4 * 1024 * 1024
     pool_size: int = 10
 
@@ -56,10 +58,10 @@ class ServiceSettings:
                 "DATABASE_URL is not set",
                 hint="set it to a PostgreSQL URL, or try the service out: agentbreeder serve --dev",
             )
-        rate = environ.get("AGENTBREEDER_RATE_LIMIT", "500/second").strip()
+        rate = environ.get("AGENTBREEDER_RATE_LIMIT", DEFAULT_RATE).strip()
         if rate and not _RATE.fullmatch(rate):
             raise ConfigError(
-                f"AGENTBREEDER_RATE_LIMIT is {rate[:40]!r}", hint="write it like 500/second, or leave it empty"
+                f"AGENTBREEDER_RATE_LIMIT is {rate[:40]!r}", hint="write it like 3000/second, or leave it empty"
             )
         pool = environ.get("AGENTBREEDER_POOL_SIZE", "10").strip()
         if not re.fullmatch(r"[1-9][0-9]{0,3}", pool, re.ASCII):
@@ -90,7 +92,7 @@ def token_settings(environ: Mapping[str, str]) -> TokenSettings:
             f"AGENTBREEDER_JWT_SECRET is shorter than {MIN_SECRET} bytes and could be guessed",
             hint='export AGENTBREEDER_JWT_SECRET="$(openssl rand -hex 32)"',
         )
-    if jwks and not re.match(r"https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/]", jwks):
+    if jwks and not is_safe(jwks):
         raise ConfigError("AGENTBREEDER_JWKS_URL must be an https URL, or http on this machine", hint="check the URL")
     return TokenSettings(
         secret=secret,
@@ -101,6 +103,17 @@ def token_settings(environ: Mapping[str, str]) -> TokenSettings:
     )
 
 
+def is_safe(url: str) -> bool:
+    """An https URL, or one of this machine."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (
+            parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1"))
+        )
+    except ValueError:
+        return False
+
+
 def _key(path: str) -> str:
     try:
         text = Path(path).read_text(encoding="ascii")
@@ -108,8 +121,17 @@ def _key(path: str) -> str:
         raise ConfigError(
             f"AGENTBREEDER_JWT_PUBLIC_KEY: {path} cannot be read ({type(e).__name__})", hint="name a PEM file"
         ) from e
-    if "BEGIN PUBLIC KEY" not in text and "BEGIN CERTIFICATE" not in text:
-        raise ConfigError(f"AGENTBREEDER_JWT_PUBLIC_KEY: {path} holds no public key in PEM", hint="openssl rsa -pubout")
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        key = load_pem_public_key(text.encode())
+    except ValueError:
+        key = None
+    if not isinstance(key, RSAPublicKey):
+        raise ConfigError(
+            f"AGENTBREEDER_JWT_PUBLIC_KEY: {path} holds no public RSA key in PEM", hint="openssl rsa -pubout"
+        )
     return text
 
 

@@ -55,7 +55,7 @@ class TokenChecker:
 
     def __init__(self, settings: TokenSettings) -> None:
         self._settings = settings
-        self._jwks = jwt.PyJWKClient(settings.jwks_url, cache_keys=True, timeout=5) if settings.jwks_url else None
+        self._jwks = jwt.PyJWKClient(settings.jwks_url, cache_keys=False, timeout=5) if settings.jwks_url else None
         self._known: dict[str, tuple[float, Principal]] = {}
 
     async def principal(self, authorization: str) -> Principal:
@@ -91,14 +91,15 @@ class TokenChecker:
             raise Unauthorized("token_expired", "the token has expired") from None
         except jwt.PyJWKClientConnectionError:
             raise Unavailable("keys_unavailable", "the keys of the token's issuer cannot be had now") from None
-        except (jwt.PyJWTError, ValueError):
+        except (jwt.PyJWTError, ValueError, TypeError):  # also a key of another kind than the token says
             raise Unauthorized("bad_token", "the token does not count here") from None
 
 
 def _principal(claims: dict[str, Any]) -> tuple[Principal, float]:
-    team, agent, roles = claims["team"], claims.get("agent_id") or "", claims.get("roles") or []
-    fits = isinstance(team, str) and is_team(team) and isinstance(agent, str) and (not agent or is_team(agent))
+    team, agent, roles = claims["team"], claims.get("agent_id"), claims.get("roles") or []
+    fits = isinstance(team, str) and is_team(team) and bool(claims["sub"])
+    fits = fits and (agent is None or (isinstance(agent, str) and is_team(agent)))
     if not fits or not isinstance(roles, list) or not all(isinstance(r, str) for r in roles):
         raise Unauthorized("bad_token", "the token's team, agent_id or roles are not what they should be")
-    made = Principal(subject=str(claims["sub"]), team=team, roles=frozenset(roles), agent_id=agent)
+    made = Principal(subject=str(claims["sub"]), team=team, roles=frozenset(roles), agent_id=agent or "")
     return made, float(claims["exp"])

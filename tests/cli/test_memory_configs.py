@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -181,3 +182,67 @@ def test_a_database_is_upgraded_when_asked(run: Run, tmp_path: Path, monkeypatch
     for before in (None, "0001"):
         outcome = run("db", "upgrade", "--file", tmp_path / "memory.db", "--json")
         assert outcome.document == {"before": before, "after": "0001"}
+
+
+def test_a_local_agent_with_a_url_of_its_own_gets_its_environment_with_the_named_config(run: Run, place: Path) -> None:
+    assert run("config", "memory", "create", "--name", "support-memory", "--backend", "postgresql").code == 0
+    Path("agent.yaml").write_text(AGENT + "memory: {backend_url: 'postgresql://u:p@db.example.com/d'}\n")
+    assert run("deploy", "--yes").code == 0
+    shown = run("env", "support", "--format", "dotenv", "--reveal")
+    assert shown.code == 0, shown.text
+    assert "DATABASE_URL" in shown.out
+
+
+def test_an_agent_gets_the_config_of_its_own_team_before_that_of_the_default_one(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("agent.yaml").write_text(AGENT.replace("team: default", "team: payments"))
+    for team, pattern in (("default", "default/support-memory/"), ("payments", "payments/support-memory/")):
+        run("config", "memory", "create", "--name", "support-memory", "--backend", "redis", "--team", team)
+        assert run("plan", "--json").document["env"]["MEMORY_NAMESPACE_PATTERN"].startswith(pattern)
+
+
+def test_a_global_config_of_another_team_does_not_stand_in_for_the_teams_own(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("agent.yaml").write_text(AGENT.replace("team: default", "team: payments"))
+    for team in ("payments", "evil"):
+        run("config", "memory", "create", "--name", "support-memory", "--scope", "global", "--team", team)
+    assert run("plan", "--json").document["env"]["MEMORY_NAMESPACE_PATTERN"].startswith("payments/")
+    Path("memory.yaml").write_text("name: support-memory\nbackend: redis\n")
+    pushed = run("config", "memory", "push", "memory.yaml", "--team", "sales", "--json")
+    assert json.loads(pushed.out) == [{"name": "support-memory", "done": "created"}]
+
+
+@pytest.mark.parametrize("name", ["", "keep-me?x=1", "../users/bob", "a/messages:batch"])
+def test_a_name_is_never_more_than_a_name(run: Run, place: Path, name: str) -> None:
+    run("config", "memory", "create", "--name", "keep-me")
+    for command in (["show", name], ["delete", "--yes", name]):
+        outcome = run("config", "memory", *command)
+        assert outcome.code == 2
+        assert "there is no such memory config" in outcome.err
+    assert run("config", "memory", "show", "keep-me").code == 0
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost.evil.example", "http://127.0.0.1@evil.example", "https://[::1", "ftp://x"]
+)
+def test_a_token_is_sent_to_https_or_this_machine_alone(run: Run, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("AGENTBREEDER_API_URL", url)
+    monkeypatch.setenv("AGENTBREEDER_API_TOKEN", "t")
+    outcome = run("config", "memory", "list")
+    assert outcome.code == 2
+    assert "must be an https URL, or http on this machine" in outcome.err
+
+
+def test_a_taken_port_is_told_before_a_token_is_printed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        outcome = run("serve", "--dev", "--port", str(taken.getsockname()[1]))
+    assert outcome.code == 2
+    assert "choose another --port" in outcome.err
+    assert "TOKEN" not in outcome.text

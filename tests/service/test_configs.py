@@ -100,7 +100,7 @@ async def test_what_is_no_request_of_ours_gets_a_clear_4xx(client: Client) -> No
         ("POST", url, {"json": {"session_id": "", "role": "user", "content": "x"}}, 422, "invalid"),
         ("POST", url, {"json": {"session_id": "s", "role": "User!", "content": "x"}}, 422, "invalid"),
         ("POST", url, {"json": {"session_id": "s", "role": "user", "content": 1}}, 422, "invalid"),
-        ("POST", url, {"json": {"session_id": "s", "role": "user", "content": "x" * 300_000}}, 422, "too_long"),
+        ("POST", url, {"json": {"session_id": "s", "role": "user", "content": "x" * 1_100_000}}, 422, "too_long"),
         ("POST", url, {"json": {"session_id": "s", "role": "user", "content": "x" * 5_000_000}}, 413, "too_large"),
         ("POST", f"{url}:batch", {"json": {"messages": []}}, 422, "invalid"),
         ("GET", url, {}, 422, "invalid"),

@@ -13,7 +13,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from agentbreeder_core.errors import ConfigError
 from agentbreeder_service.api.wiring import Gate
@@ -127,3 +127,27 @@ def test_settings_that_do_not_add_up_are_refused_without_the_secret(environ: dic
         ServiceSettings.from_environ({"AGENTBREEDER_JWT_SECRET": "x" * 40, **environ})
     assert says in caught.value.detail
     assert "hid" not in caught.value.detail
+
+
+@pytest.mark.parametrize("more", [{"agent_id": 0}, {"agent_id": []}, {"agent_id": ""}, {"sub": ""}, {"roles": "admin"}])
+async def test_a_claim_of_a_wrong_kind_makes_nobody_of_an_agent(key: rsa.RSAPrivateKey, more: dict[str, Any]) -> None:
+    claims = {**CLAIMS, "exp": datetime.now(UTC) + timedelta(minutes=5), "agent_id": "triage", **more}
+    with pytest.raises(Unauthorized):
+        await TokenChecker(TokenSettings(public_key=pem(key))).principal(
+            f"Bearer {jwt.encode(claims, key, algorithm='RS256')}"
+        )
+
+
+def test_a_key_that_no_token_could_be_checked_with_is_refused_at_the_start(tmp_path: Path) -> None:
+    curve = ec.generate_private_key(ec.SECP256R1()).public_key()
+    shape = serialization.PublicFormat.SubjectPublicKeyInfo
+    other = curve.public_bytes(serialization.Encoding.PEM, shape).decode()
+    for text in (
+        other,
+        "-----BEGIN PUBLIC KEY-----\nnonsense\n-----END PUBLIC KEY-----",
+        "-----BEGIN CERTIFICATE-----",
+    ):
+        file = tmp_path / "key.pem"
+        file.write_text(text)
+        with pytest.raises(ConfigError, match="no public RSA key"):
+            token_settings({"AGENTBREEDER_JWT_PUBLIC_KEY": str(file)})

@@ -35,13 +35,17 @@ def command(mode: Mode, agent: str, format_: str, reveal: bool, project_dir: Pat
     from agentbreeder_provisioners import environment
     from agentbreeder_provisioners.env_formats import check_format, render
 
+    from ..memory_configs import configs_for_agent
     from ..views import out
 
     if mode.json and format_ == "dotenv":
         raise click.UsageError("--json and --format dotenv exclude each other")
     known = environment(agent, project_dir=project_dir)
     check_format(format_, cloud=known.cloud, reveal=reveal)
-    answer = environment(agent, project_dir=project_dir, reveal=True) if reveal else known
+    answer = known
+    if reveal:
+        configs = configs_for_agent(agent, project_dir)
+        answer = environment(agent, project_dir=project_dir, reveal=True, configs=configs)
     out.data(render(answer, format_))
     if format_ == "dotenv" and answer.secret_env and not reveal and not mode.json:
         again = command_line("env", agent, "--format", "dotenv", "--reveal", project_dir=project_dir)

@@ -31,9 +31,10 @@ def command(mode: Mode, agent: str, program: tuple[str, ...], project_dir: Path 
     from agentbreeder_core.errors import ConfigError
     from agentbreeder_provisioners import environment
 
+    from ..memory_configs import configs_for_agent
     from ..views import out
 
-    found = environment(agent, project_dir=project_dir, reveal=True)
+    found = environment(agent, project_dir=project_dir, reveal=True, configs=configs_for_agent(agent, project_dir))
     secrets = {name: value.reveal() for name, value in found.revealed.items()}
     out.flush()
     try:

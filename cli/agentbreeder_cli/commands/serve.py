@@ -36,11 +36,12 @@ def command(mode: Mode, dev: bool, host: str, port: int, workers: int, project_d
     from ..views import out
 
     try:
-        from agentbreeder_service.server import check_before, prepare_dev, serve
+        from agentbreeder_service.server import check_before, check_port, prepare_dev, serve
     except ImportError as e:
         raise MissingExtra(
             f"the service needs {e.name}, which is not installed", hint="pip install 'agentbreeder-memory[service]'"
         ) from e
+    check_port(host, port)
     if dev:
         if host not in ("127.0.0.1", "localhost", "::1"):
             raise click.UsageError("--dev listens on this machine only; without it, set DATABASE_URL and a key")

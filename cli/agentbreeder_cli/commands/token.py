@@ -37,17 +37,26 @@ def create(mode: Mode, team: str, subject: str, roles: tuple[str, ...], agent: s
     """
     import os
     from datetime import timedelta
+    from math import isfinite
 
-    from agentbreeder_core.errors import ConfigError
-    from agentbreeder_service.models import is_team
-    from agentbreeder_service.settings import token_settings
-    from agentbreeder_service.tokens import create_token
+    from agentbreeder_core.errors import ConfigError, MissingExtra
 
     from ..views import out
+
+    try:
+        from agentbreeder_service.models import is_team
+        from agentbreeder_service.settings import token_settings
+        from agentbreeder_service.tokens import create_token
+    except ImportError as e:
+        raise MissingExtra(
+            f"tokens need {e.name}, which is not installed", hint="pip install 'agentbreeder-memory[service]'"
+        ) from e
 
     for what, name in (("--team", team), ("--agent", agent)):
         if name is not None and not is_team(name):
             raise ConfigError(f"{what} {name[:60]!r} is not 1 to 128 letters, digits and _.@-", hint="change the name")
+    if not subject.strip() or not isfinite(days):  # NaN is a number to click
+        raise ConfigError("--subject is not empty, and --days is a number", hint="agentbreeder token create --help")
     settings = token_settings(os.environ)
     made = create_token(
         settings, subject=subject, team=team, roles=roles, agent_id=agent or "", lifetime=timedelta(days=days)
