@@ -34,6 +34,7 @@ class InMemoryLog:
     async def append(self, session: str, ids: Sequence[str], messages: Sequence[bytes]) -> None:
         """Once per id."""
         kept = self._used(session)
+        self._sessions[session] = (time.monotonic(), kept)
         for one, message in zip(ids, messages, strict=True):
             kept.setdefault(one, message)
         while self._window and len(kept) > self._window:
@@ -63,7 +64,8 @@ class InMemoryLog:
         used, kept = self._sessions.get(session, (now, {}))
         if self._ttl_s and now - used > self._ttl_s:
             kept = {}
-        self._sessions[session] = (now, kept)
+        if kept or session in self._sessions:
+            self._sessions[session] = (now, kept)
         return kept
 
 

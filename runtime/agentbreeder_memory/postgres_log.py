@@ -16,6 +16,10 @@ from substrate.connect.postgres_pool import PostgresPool
 from . import postgres_sql as sql
 from .log import ANSWER_LOST
 
+_NO_RIGHT = (
+    "the memory's tables are not there and may not be made by this user, or may not be used by it: have the SQL of "
+    "`agentbreeder db init --print` run by somebody who may, with the rights that stand at its end"
+)
 SWEEP_EVERY_S, SWEEP_BATCH = 60.0, 200
 _log = logging.getLogger("agentbreeder.memory")
 
@@ -32,6 +36,7 @@ class PostgresLog:
         self._pool = PostgresPool(url, instance=instance)
         self._vectors = vectors
         self._window, self._ttl_s = window, ttl_s
+        self._migrated: set[bool] = set()  # shared with what is made by `unbounded`
         self._sweeper: asyncio.Task[None] | None = None
 
     def unbounded(self) -> PostgresLog:
@@ -50,6 +55,7 @@ class PostgresLog:
         await self._pool.run(migrate)
         if self._vectors:
             await self._pool.run(add_vectors)
+        self._migrated.add(True)
         if self._ttl_s and self._sweeper is None:
             self._sweeper = asyncio.create_task(self._sweep(), name="agentbreeder-memory-expiry")
 
@@ -104,11 +110,15 @@ class PostgresLog:
                 raise StoreUnavailable(ANSWER_LOST)
             return await call(connection)
 
+        if not self._migrated:
+            await self.connect()
         return await self._pool.persistently(take)
 
     async def _turn(self, session: str, ids: Sequence[str], messages: Sequence[bytes], answer: int) -> bytes:
         payloads = [m.decode() for m in messages]
         values = (session, list(ids), payloads, self._ttl_s, self._window, answer, False)
+        if not self._migrated:
+            await self.connect()
         # An id is added once, so a repeated call does no harm.
         found = await self._pool.run(lambda connection: connection.fetchval(sql.TURN, *values))
         return b"[" + (found or "").encode() + b"]"
@@ -128,7 +138,10 @@ async def migrate(connection: Any) -> None:
     from asyncpg import exceptions as e
 
     wanted = len(sql.MIGRATIONS)
-    version = await _version(connection)
+    try:
+        version = await _version(connection)
+    except e.InsufficientPrivilegeError as error:
+        raise StoreMisconfigured(_NO_RIGHT) from error
     if version > wanted:
         raise StoreMisconfigured(f"the tables are of version {version}, this program knows {wanted}: use a newer one")
     if version == wanted:
@@ -139,10 +152,7 @@ async def migrate(connection: Any) -> None:
             for script in sql.MIGRATIONS[await _version(connection) :]:
                 await connection.execute(script)
     except e.InsufficientPrivilegeError as error:
-        raise StoreMisconfigured(
-            "the memory's tables are not there and may not be made by this user: run `agentbreeder db init --print` "
-            "and have its SQL run by somebody who may"
-        ) from error
+        raise StoreMisconfigured(_NO_RIGHT) from error
 
 
 async def add_vectors(connection: Any) -> None:

@@ -136,6 +136,12 @@ END $$;
 """
 MIGRATIONS = (FIRST,)
 """In order; the n-th makes version n."""
+GRANTS = """
+-- What an agent's own user needs, where it is not the one that ran this; put its name for AGENT:
+-- GRANT SELECT ON agentbreeder_schema TO AGENT;
+-- GRANT SELECT, INSERT, UPDATE, DELETE ON agentbreeder_sessions, agentbreeder_messages TO AGENT;
+-- GRANT SELECT, INSERT, UPDATE, DELETE ON session_states, session_state_fields TO AGENT;
+""".strip()
 HAS_VECTOR = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')"
 ADD_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 TURN = "SELECT agentbreeder_turn($1, $2, $3, $4, $5, $6, $7)"

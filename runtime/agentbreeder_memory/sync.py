@@ -26,7 +26,9 @@ class SyncMemoryManager:
         self._run(self._manager.connect())
 
     def close(self) -> None:
-        """See `MemoryManager.close`. The object cannot be used any more."""
+        """See `MemoryManager.close`. The object cannot be used any more; a second time does nothing."""
+        if self._thread.ended:
+            return
         try:
             self._run(self._manager.close())
         finally:

@@ -34,8 +34,9 @@ def _characters(value: Any) -> int:
 class ContextConfig:
     """How a prompt is put together.
 
-    `last` messages at most, of at most `max_tokens` by `count_tokens`. `compact` is given what does not fit, oldest
-    first, and its answer (a summary, say) stands in front; it counts against the budget.
+    `last` messages at most, of at most `max_tokens` by `count_tokens`; the newest message, with its call and the other
+    results where it is a tool's, is there in any case. `compact` is given all that does not fit, oldest first, and its answer
+    (a summary, say) stands in front; it counts against the budget, and is asked for anew when it leaves no room for something.
     """
 
     history_provider: HistoryProvider
@@ -61,31 +62,33 @@ class ContextAssembler:
         A tool's result and its call are kept or dropped together, also where one call asked for several tools.
         """
         c = self._config
-        found = await c.history_provider.last(key, c.last + _LOOK_BACK)
-        groups = grouped(found)
-        kept, dropped = self._fitting(groups)
-        if c.compact is None or not dropped:
-            return [m for group in kept for m in group]
-        summary = await c.compact([m for group in dropped for m in group])
-        room = (c.max_tokens or 0) - sum(c.count_tokens(m) for m in summary)
-        while c.max_tokens is not None and kept and self._tokens(kept) > room:
-            kept = kept[1:]
+        wanted = c.last + _LOOK_BACK
+        if c.compact is not None:
+            wanted = max(wanted, await c.history_provider.count(key))
+        groups = grouped(await c.history_provider.last(key, wanted))
+        kept = self._fitting(groups, c.max_tokens)
+        summary: Messages = []
+        while c.compact is not None and len(kept) < len(groups):
+            summary = await c.compact([m for group in groups[: len(groups) - len(kept)] for m in group])
+            room = None if c.max_tokens is None else c.max_tokens - self._tokens(summary)
+            fewer = self._fitting(kept, room)
+            if len(fewer) == len(kept):
+                break
+            kept = fewer
         return [*summary, *(m for group in kept for m in group)]
 
-    def _fitting(self, groups: Sequence[Messages]) -> tuple[list[Messages], list[Messages]]:
-        c = self._config
-        kept: list[Messages] = []
+    def _fitting(self, groups: Sequence[Messages], room: int | None) -> list[Messages]:
+        """The newest groups within the number and the room, one at least."""
         count = tokens = 0
-        for group in reversed(groups):
+        for taken, group in enumerate(reversed(groups)):
             count += len(group)
-            tokens += self._tokens([group])
-            if count > c.last or (c.max_tokens is not None and tokens > c.max_tokens):
-                break
-            kept.insert(0, group)
-        return kept, list(groups[: len(groups) - len(kept)])
+            tokens += self._tokens(group)
+            if taken and (count > self._config.last or (room is not None and tokens > room)):
+                return list(groups[len(groups) - taken :])
+        return list(groups)
 
-    def _tokens(self, groups: Sequence[Messages]) -> int:
-        return sum(self._config.count_tokens(m) for group in groups for m in group)
+    def _tokens(self, messages: Sequence[Mapping[str, Any]]) -> int:
+        return sum(self._config.count_tokens(m) for m in messages)
 
 
 def grouped(messages: Sequence[dict[str, Any]]) -> list[Messages]:
@@ -102,7 +105,7 @@ def grouped(messages: Sequence[dict[str, Any]]) -> list[Messages]:
                 groups.pop()
             groups.append([message])
             waiting = set(calls)
-        elif _answers(message):
+        elif message.get("role") == "tool":
             if groups and _answers(message) in waiting:
                 groups[-1].append(message)
                 waiting.discard(_answers(message))

@@ -67,6 +67,25 @@ async def test_what_does_not_fit_is_compacted_and_stands_in_front() -> None:
     assert found[1:] == [user(n) for n in range(6, 10)]
 
 
+async def test_everything_that_is_not_in_the_prompt_is_in_the_summary() -> None:
+    seen: list[list[Any]] = []
+
+    async def compact(dropped: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        seen.append([m["content"] for m in dropped])
+        return [{"role": "system", "content": "s" * 400}]
+
+    talk = [user(n) for n in range(500)]
+    found = await assembled(talk, last=20, max_tokens=400, compact=compact)
+    assert [*seen[-1], *(m["content"] for m in found[1:])] == [m["content"] for m in talk]
+    assert len(found) > 2
+
+
+async def test_the_newest_is_there_however_large_it_is() -> None:
+    large = [call("a", "b"), {**result("a"), "content": "x" * 20_000}, result("b")]
+    assert await assembled([user(1), *large], last=2, max_tokens=10) == large
+    assert await assembled([user(1), {"role": "tool", "content": "of nobody"}]) == [user(1)]
+
+
 IDS = st.sampled_from("abc")
 CALLS = st.lists(IDS, min_size=1, max_size=3, unique=True).map(lambda ids: call(*ids))
 ANY = st.lists(st.integers(0, 9).map(user) | CALLS | IDS.map(result), max_size=20)

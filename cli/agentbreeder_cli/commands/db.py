@@ -39,13 +39,14 @@ def init(mode: Mode, print_: bool, vector: bool, variable: str) -> None:
     import os
 
     from agentbreeder_core.errors import ConfigError
-    from agentbreeder_memory.postgres_sql import ADD_VECTOR, MIGRATIONS
+    from agentbreeder_memory.postgres_sql import ADD_VECTOR, GRANTS, MIGRATIONS
+    from substrate.capabilities.memory.durable_state import SCHEMA
 
     from ..views import out
 
     if print_:
         extension = [f"{ADD_VECTOR};"] if vector else []
-        out.data("\n".join(["BEGIN;", *(m.strip() for m in MIGRATIONS), *extension, "COMMIT;"]))
+        out.data("\n".join(["BEGIN;", *(m.strip() for m in MIGRATIONS), SCHEMA.strip(), *extension, "COMMIT;", GRANTS]))
         return
     url = os.environ.get(variable, "")
     if not url:

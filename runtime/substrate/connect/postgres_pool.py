@@ -18,6 +18,8 @@ T = TypeVar("T")
 POOL_SIZE = 10
 LOCK = 4_837_201_955  # one number for every table this project makes
 _UNSENT = "agentbreeder_unsent"  # on an error: it came before anything was sent
+# SQLSTATEs that say that nothing was done: read only, no connection left, starting, rolled back for somebody else's sake.
+_NOT_DONE = ("25006", "53300", "57P03", "40001", "40P01")
 _LASTING = ("21", "22", "23", "54")  # SQLSTATE classes that are about the values: nothing will make them fit
 _LIFETIME_S = 300.0  # an idle connection is let go before a firewall does it silently
 
@@ -97,6 +99,8 @@ class PostgresPool:
 
     async def _borrow(self, call: Callable[[Any, bool], Awaitable[T]], again: bool) -> T:
         pool = self._pool
+        if pool is None:
+            raise StoreUnavailable("it was closed in the meantime")
         try:
             return await self._on_one(pool, call, again)
         except self._lost_statement:
@@ -145,6 +149,7 @@ class PostgresPool:
         self._transient = (
             *(e.PostgresConnectionError, e.InterfaceError, e.CannotConnectNowError, e.AdminShutdownError),
             *(e.CrashShutdownError, e.TooManyConnectionsError, e.ReadOnlySQLTransactionError),
+            *(e.SerializationError, e.DeadlockDetectedError),
             *(e.InternalClientError, OSError, asyncio.TimeoutError),
         )
         self._answered = (e.PostgresError,)
@@ -189,7 +194,7 @@ class PostgresPool:
 
 
 def _unsent(error: BaseException) -> bool:
-    return hasattr(error, _UNSENT)
+    return hasattr(error, _UNSENT) or str(getattr(error, "sqlstate", "")) in _NOT_DONE
 
 
 async def _nothing_to_reset(connection: Any) -> None:

@@ -26,6 +26,9 @@ _DROPPED = frozenset(
         "gssencmode",
         "pool_size",
         "max_overflow",
+        "connection_limit",
+        "pool_timeout",
+        "socket_timeout",
     }
 )
 
@@ -51,6 +54,8 @@ def asyncpg_url(url: str) -> AsyncpgUrl:
         raise StoreMisconfigured(f"a {parsed.scheme}:// URL is no PostgreSQL URL")
     query = {k: v for k, v in parsed.query if k not in _DROPPED and k not in _OURS}
     asked = {k: v for k, v in parsed.query if k in _OURS}
+    if "schema" in query:  # Prisma's word for it
+        query.setdefault("search_path", query.pop("schema"))
     ssl = asked.get("ssl", "").lower()
     if ssl:
         query.setdefault("sslmode", _SSL_WORDS.get(ssl, ssl))

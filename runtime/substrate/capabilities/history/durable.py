@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -30,17 +31,20 @@ class DurableHistoryProvider(Connected):
             raise ValueError("ttl is a number of seconds above 0, or None")
         self._url, self._ttl = database_url, ttl
         self._engine: Any = None
+        self._ready, self._connecting = False, asyncio.Lock()
         self._statements: dict[str, Any] = {}
 
     async def connect(self) -> None:
         """Connect, and make the tables when they are not there. Raises `StoreUnavailable`, `StoreMisconfigured`."""
-        if self._engine is None:
-            self._engine = open_engine(self._url)
-        await self.create_tables()
+        async with self._connecting:
+            if self._ready:
+                return
+            await self.create_tables()
+            self._ready = True
 
     async def disconnect(self) -> None:
         """Let go of every connection."""
-        engine, self._engine = self._engine, None
+        engine, self._engine, self._ready = self._engine, None, False
         if engine is not None:
             await engine.dispose()
 
@@ -52,12 +56,16 @@ class DurableHistoryProvider(Connected):
                 return
             # One transaction: the lock is held until the tables are there.
             await connection.execute(self._text("BEGIN"))
-            await connection.execute(self._text(f"SELECT pg_advisory_xact_lock({sql.LOCK})"))
-            for statement in sql.SCHEMA:
-                await connection.execute(self._text(statement))
+            try:
+                await connection.execute(self._text(f"SELECT pg_advisory_xact_lock({sql.LOCK})"))
+                for statement in sql.SCHEMA:
+                    await connection.execute(self._text(statement))
+            except BaseException:
+                await connection.invalidate()
+                raise
             await connection.execute(self._text("COMMIT"))
 
-        await self._run(make)
+        await self._attempt(make)
 
     async def append(
         self, key: SessionKey, messages: ChatMessage | Sequence[ChatMessage], *, run_id: str | None = None
@@ -79,6 +87,7 @@ class DurableHistoryProvider(Connected):
 
         values = {**key._asdict(), "run_id": run}
         new = list(zip(ids, payloads, strict=True))
+        clashes = 0
         while new:
             some = {"ids": [i for i, _ in new], "payloads": [p for _, p in new], "count": len(new)}
             try:
@@ -88,8 +97,9 @@ class DurableHistoryProvider(Connected):
                 # Some are there already: this is a repetition, or somebody else's of the same message.
                 rows = await connection.execute(self._text(sql.KNOWN), {**values, "ids": some["ids"]})
                 known = {row[0] for row in rows}
-                if not known:
-                    raise
+                if not known and clashes:
+                    raise  # nobody else cleared it meanwhile, or again and again
+                clashes += not known
                 new = [pair for pair in new if pair[0] not in known]
 
     async def last(self, key: SessionKey, n: int) -> list[dict[str, Any]]:
@@ -144,8 +154,13 @@ class DurableHistoryProvider(Connected):
         return (await connection.execute(self._text(statement), values or {})).scalar()
 
     async def _run(self, call: Callable[[Any, bool], Awaitable[T]]) -> T:
-        if self._engine is None:
+        if not self._ready:
             await self.connect()
+        return await self._attempt(call)
+
+    async def _attempt(self, call: Callable[[Any, bool], Awaitable[T]]) -> T:
+        if self._engine is None:
+            self._engine = open_engine(self._url)
 
         from sqlalchemy.exc import DBAPIError
 
