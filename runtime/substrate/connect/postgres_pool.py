@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from agentbreeder_core.url import BackendUrl
 
-from ..kernel.retrying import persistently
+from ..kernel.retrying import again_after, persistently
 from .cloud_sql import CloudSqlDialer, CloudSqlInstance
 from .errors import StoreError, StoreRefused, StoreUnavailable, driver_missing, reason
 from .postgres_url import AsyncpgUrl, asyncpg_url
@@ -90,7 +90,11 @@ class PostgresPool:
         if self._pool is None:
             await self.connect()
         try:
-            return await persistently(lambda again: self._borrow(call, again), self._transient, unsent=_unsent)
+            try:
+                return await self._borrow(call, False)
+            except self._transient as e:
+                retried = lambda again: self._borrow(call, again)  # noqa: E731
+                return await again_after(e, retried, self._transient, unsent=_unsent)
         except self._transient as e:
             raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e)})") from e
         except self._answered as e:

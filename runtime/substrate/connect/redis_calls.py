@@ -7,7 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from ..kernel.retrying import persistently
+from ..kernel.retrying import again_after
 from .errors import StoreRefused, StoreUnavailable, reason
 from .redis_client import open_redis
 
@@ -77,7 +77,10 @@ class RedisCalls:
         if self._client is None:
             await self.connect()
         try:
-            return await persistently(call, self._transient, self._between, _unsent)
+            try:
+                return await call(False)
+            except self._transient as e:
+                return await again_after(e, call, self._transient, self._between, _unsent)
         except self._transient as e:
             raise StoreUnavailable(f"Redis could not be reached ({reason(e)})") from e
         except self._refused as e:

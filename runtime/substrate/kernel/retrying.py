@@ -19,25 +19,26 @@ async def persistently(
     is told each error before the next attempt.
 
     The argument says whether an earlier attempt may have been carried out although its answer was lost: that is, whether
-    any of their errors was not `unsent`. Where nothing
-    answers at all, an attempt takes the driver's own five seconds, and two are made. Raises the last error.
+    any of their errors was not `unsent`. Where nothing answers at all, an attempt takes the driver's own five seconds, and
+    two are made. Raises the last error.
     """
     try:
         return await call(False)
     except transient as e:
-        if between is not None:
-            await between(e)
-        return await _again(call, transient, between, unsent, sent=not unsent(e))
+        return await again_after(e, call, transient, between, unsent)
 
 
-async def _again(
+async def again_after(
+    first: BaseException,
     call: Callable[[bool], Awaitable[T]],
     transient: tuple[type[BaseException], ...],
-    between: Callable[[BaseException], Awaitable[None]] | None,
-    unsent: Callable[[BaseException], bool],
-    *,
-    sent: bool,
+    between: Callable[[BaseException], Awaitable[None]] | None = None,
+    unsent: Callable[[BaseException], bool] = lambda _: False,
 ) -> T:
+    """The further attempts of `persistently`, for those who make the first one themselves, which is quicker."""
+    sent = not unsent(first)
+    if between is not None:
+        await between(first)
     from tenacity import (
         AsyncRetrying,
         RetryCallState,
