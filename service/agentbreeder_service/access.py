@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from sqlalchemy.exc import DBAPIError
+
 from agentbreeder_core.errors import ConfigError, MemoryConfigRefused
+from substrate.connect.errors import StoreUnavailable
 
 from . import migrate
 from .api.configs import shown
 from .configs import ConfigStore
 from .database import Database
 from .errors import Forbidden, NotFound, ServiceError
-from .models import ConfigIn, ConfigPatch, is_slug, problems_of
+from .models import ConfigIn, ConfigPatch, is_slug, is_team, problems_of
 from .principals import ADMIN, Requesting
 from .service import MemoryService
 from .settings import is_safe
@@ -65,6 +69,8 @@ class LocalConfigs:
     """In a file of SQLite, through the service's own code; whoever may read the file is an admin of the team."""
 
     def __init__(self, path: Path, team: str) -> None:
+        if not is_team(team):
+            raise ConfigError(f"the team {team[:60]!r} is not 1 to 128 letters, digits and _.@-", hint="check --team")
         self._path = path
         self._who: Requesting = {
             "requesting_team": team,
@@ -138,13 +144,21 @@ class LocalConfigs:
             )
         try:
             return asyncio.run(self._with_service(call, make))
+        except (DBAPIError, sqlite3.Error, OSError, StoreUnavailable) as e:
+            raise MemoryConfigRefused(
+                f"{self._path} cannot be used ({type(e).__name__})",
+                hint="it is a database of SQLite; when it is damaged, move it away and push the configs again",
+            ) from e
         except ServiceError as e:
             raise _told(name, e.message, e.field, self.location) from None
 
     async def _with_service(self, call: Callable[[MemoryService], Awaitable[T]], make: bool) -> T:
         database, messages = Database(sqlite_path=self._path), SqliteMessages(self._path)
         try:
-            if make and not self._path.exists():
+            if self._path.is_dir():
+                raise IsADirectoryError(str(self._path))
+            # An empty file is what a process leaves that was killed before the tables were made.
+            if (make and not self._path.exists()) or (self._path.exists() and not self._path.stat().st_size):
                 await migrate.upgrade(database)
             await migrate.check(database)
             return await call(MemoryService(ConfigStore(database), messages))

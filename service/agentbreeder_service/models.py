@@ -40,6 +40,8 @@ def problems_of(errors: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         text = str(one["msg"]).removeprefix("Value error, ")
         if one["type"] == "string_pattern_mismatch":
             text = f"this must be {_RULES[one['ctx']['pattern']]}"
+        if one["type"] == "model_attributes_type":
+            text = "the body is a JSON object, with the header Content-Type: application/json"
         if "content" in place:  # each kind that it may be says its own
             del place[place.index("content") + 1 :]
             text = text if one["type"] == "missing" else "this must be a text, a list or an object"

@@ -246,3 +246,27 @@ def test_a_taken_port_is_told_before_a_token_is_printed(
     assert outcome.code == 2
     assert "choose another --port" in outcome.err
     assert "TOKEN" not in outcome.text
+
+
+@pytest.mark.parametrize("content", [None, b"no database at all " * 300, b""])
+def test_a_file_of_configs_that_is_damaged_is_one_line_and_an_empty_one_is_made(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / ".agentbreeder" / "memory.db"
+    if content is None:
+        file.mkdir(parents=True)
+    else:
+        file.parent.mkdir()
+        file.write_bytes(content)
+    outcome = run("config", "memory", "list")
+    assert outcome.code == (0 if content == b"" else 2), outcome.text
+    assert "Traceback" not in outcome.text
+    assert content == b"" or "cannot be used" in outcome.err
+
+
+def test_a_team_that_no_token_could_have_is_refused(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = run("config", "memory", "create", "--name", "ok", "--team", "a/b c")
+    assert outcome.code == 2
+    assert "check --team" in outcome.err

@@ -213,3 +213,19 @@ async def test_what_outlived_its_ttl_is_deleted_in_batches(database_url: str, un
         while await provider.delete_expired(batch=1):
             pass
         assert [await provider.count(key) for key in keys] == [1, 0, 0]
+
+
+async def test_a_pooler_that_loses_prepared_statements_is_noticed(database_url: str, key: SessionKey) -> None:
+    async with DurableHistoryProvider(database_url) as provider:
+        await provider.append(key, said(1))
+        assert await provider.count(key) == 1
+
+        async def forget() -> None:
+            async with provider._engine.connect() as connection:
+                driver = (await connection.get_raw_connection()).driver_connection
+                await driver.execute("DEALLOCATE ALL")
+
+        await forget()
+        await provider.append(key, said(2))
+        await asyncio.gather(*(provider.append(key, said(n)) for n in range(3, 6)))
+        assert await provider.count(key) == 5

@@ -11,11 +11,12 @@ POOL_SIZE = 5
 _RECYCLE_S = 300
 
 
-def open_engine(database_url: str, *, pool_size: int = POOL_SIZE) -> Any:
+def open_engine(database_url: str, *, pool_size: int = POOL_SIZE, cached: bool = True) -> Any:
     """An `AsyncEngine`; makes no connection yet, and one per process is enough.
 
     The URL goes to asyncpg as it is meant, not through SQLAlchemy's own reading of it, which knows neither `sslmode` nor
-    sockets. Statements are committed one by one. Raises `StoreMisconfigured`, `DriverMissing`.
+    sockets. Statements are committed one by one; they are not `cached` behind a pooler that loses prepared ones. Raises
+    `StoreMisconfigured`, `DriverMissing`.
     """
     url = asyncpg_url(database_url)
     try:
@@ -29,7 +30,7 @@ def open_engine(database_url: str, *, pool_size: int = POOL_SIZE) -> Any:
             url.dsn,
             timeout=url.connect_timeout_s,
             command_timeout=url.command_timeout_s,
-            statement_cache_size=100 if url.cached else 0,
+            statement_cache_size=100 if url.cached and cached else 0,
             server_settings={"application_name": "agentbreeder"},
         )
 

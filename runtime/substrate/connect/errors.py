@@ -33,7 +33,8 @@ _WORDS = {
     "ConnectionRefusedError": "nothing listens there",
     "gaierror": "the host's name is not known",
     "TimeoutError": "no answer in time",
-    "ConnectionError": "the connection was refused or cut, perhaps because one side wants TLS and the other has none",
+    "builtins.ConnectionError": "it was refused or cut, perhaps because one side wants TLS and the other has none",
+    "ConnectionError": "the connection was refused or cut",
     "SSLCertVerificationError": "its certificate is not trusted",
     "AuthenticationError": "user or password is wrong",
     "InvalidPasswordError": "user or password is wrong",
@@ -48,8 +49,11 @@ _WORDS = {
 
 def reason(error: BaseException | None) -> str:
     """The kind of an error of a driver, in words where it is a usual one. Never its text, which may hold anything."""
+    if error is not None and isinstance(error.__cause__, OSError):
+        error = error.__cause__
     kind = type(error).__name__
-    return f"{_WORDS[kind]}: {kind}" if kind in _WORDS else kind
+    words = _WORDS.get(f"{type(error).__module__}.{kind}") or _WORDS.get(kind)
+    return f"{words}: {kind}" if words else kind
 
 
 def driver_missing(package: str | None, extra: str) -> DriverMissing:

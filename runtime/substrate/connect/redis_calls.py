@@ -66,6 +66,8 @@ class RedisCalls:
 
     async def once(self, script: Script, keys: tuple[str | bytes, ...], *arguments: Any) -> Any:
         """One script, sent once."""
+        if self._client is None:
+            raise StoreUnavailable("it was closed in the meantime")
         run = self._client.execute_command
         try:
             return await run("EVALSHA", script.digest, len(keys), *keys, *arguments)

@@ -15,6 +15,8 @@ from ...kernel.storage.history import ChatMessage, SessionKey
 from . import durable_sql as sql
 
 T = TypeVar("T")
+_LOST_STATEMENT = ("26000", "42P05")
+_CLASHES = 5
 _MOST = 1000  # messages of one append
 
 
@@ -31,7 +33,7 @@ class DurableHistoryProvider(Connected):
             raise ValueError("ttl is a number of seconds above 0, or None")
         self._url, self._ttl = database_url, ttl
         self._engine: Any = None
-        self._ready, self._connecting = False, asyncio.Lock()
+        self._ready, self._connecting, self._cached = False, asyncio.Lock(), True
         self._statements: dict[str, Any] = {}
 
     async def connect(self) -> None:
@@ -97,7 +99,7 @@ class DurableHistoryProvider(Connected):
                 # Some are there already: this is a repetition, or somebody else's of the same message.
                 rows = await connection.execute(self._text(sql.KNOWN), {**values, "ids": some["ids"]})
                 known = {row[0] for row in rows}
-                if not known and clashes:
+                if not known and clashes >= _CLASHES:
                     raise  # nobody else cleared it meanwhile, or again and again
                 clashes += not known
                 new = [pair for pair in new if pair[0] not in known]
@@ -165,10 +167,14 @@ class DurableHistoryProvider(Connected):
         from sqlalchemy.exc import DBAPIError
 
         async def borrow(again: bool) -> T:
+            engine = self._engine
             try:
-                async with self._engine.connect() as connection:
+                async with engine.connect() as connection:
                     return await call(connection, again)
             except DBAPIError as e:
+                if _state(e) in _LOST_STATEMENT and (engine is not self._engine or self._cached):
+                    await self._without_statements(engine)
+                    raise StoreUnavailable("a pooler lost a prepared statement") from e
                 # Only a broken connection is worth another try; any other refusal is an answer.
                 if e.connection_invalidated or _is_away(e):
                     raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e.orig)})") from e
@@ -177,6 +183,13 @@ class DurableHistoryProvider(Connected):
                 raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e)})") from e
 
         return await persistently(borrow, (StoreUnavailable,))
+
+    async def _without_statements(self, engine: Any) -> None:
+        """An engine that keeps none, in place of this one: the server is behind PgBouncer in transaction mode."""
+        if self._engine is engine:
+            self._cached = False
+            self._engine = open_engine(self._url, cached=False)
+            await engine.dispose()
 
     def _text(self, statement: str) -> Any:
         if statement not in self._statements:
@@ -188,5 +201,8 @@ class DurableHistoryProvider(Connected):
 
 def _is_away(error: Any) -> bool:
     """The server is starting, stopping or full: SQLSTATE classes 08, 53 and 57P."""
-    state = str(getattr(error.orig, "sqlstate", "") or "")
-    return state.startswith(("08", "53", "57P"))
+    return _state(error).startswith(("08", "53", "57P"))
+
+
+def _state(error: Any) -> str:
+    return str(getattr(error.orig, "sqlstate", "") or "")
