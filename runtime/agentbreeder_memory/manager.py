@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from agentbreeder_core.namespaces import escape
-from substrate.connect.errors import StoreError
+from substrate.connect.errors import StoreError, StoreUnavailable
 from substrate.kernel.codec import as_messages, loads_array, named
 
 from .in_memory_log import InMemoryLog, NoLog
@@ -148,13 +148,18 @@ class MemoryManager:
 
         A message without an id is new. A dict is given its id, so that the same list can be saved again as it grows;
         messages of LangChain are taken too. What came before the oldest message that is kept has left the window, and does
-        not come back. Raises as `load` and `append` do; what cannot be read is not added to.
+        not come back. Raises as `load` and `append` do; what cannot be read is not added to, unless outages are waited for.
         """
-        given = identified(messages)
-        ids = [str(m["id"]) for m in given]
-        kept = [m["id"] for m in await self.load(session_id, user_id=user_id)]
-        await self.append(session_id, newer(given, kept, self.settings.window), user_id=user_id)
-        return ids
+        given, fresh = identified(messages)
+        try:
+            kept = [m["id"] for m in await self.load(session_id, user_id=user_id)]
+            new = newer(given, kept, self.settings.window)
+        except StoreUnavailable:
+            if self._backlog is None:
+                raise
+            new = fresh or given  # they wait; what is kept already is left out by its id
+        await self.append(session_id, new, user_id=user_id)
+        return [str(m["id"]) for m in given]
 
     async def replace(
         self, session_id: str, messages: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str = ""

@@ -109,6 +109,7 @@ class RedisLog:
         async def take(again: bool) -> Any:
             if again:
                 raise StoreUnavailable(ANSWER_LOST)
+            await self._redis.ready()
             return await call()
 
         return await self._redis.persistently(take)

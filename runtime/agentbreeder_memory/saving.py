@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from substrate.kernel.codec import as_messages, new_id
@@ -10,15 +10,20 @@ from substrate.kernel.codec import as_messages, new_id
 Message = dict[str, Any]
 
 
-def identified(messages: Sequence[Any]) -> list[Message]:
-    """As dicts, each with an id. One that is a dict already keeps its new id, so that it is known the next time."""
-    found = []
-    for message in as_messages([_plain(m) for m in messages]):
+def identified(messages: Sequence[Any]) -> tuple[list[Message], list[Message]]:
+    """As dicts, each with an id; and those of them that had none. What was given keeps its new id, so that it is known the
+    next time."""
+    found, fresh = [], []
+    for given, message in zip(messages, as_messages([_plain(m) for m in messages]), strict=True):
         made = {**message, "id": message.get("id") or new_id()}
-        if isinstance(message, MutableMapping):
-            message["id"] = made["id"]
         found.append(made)
-    return found
+        if not message.get("id"):
+            fresh.append(made)
+            if isinstance(given, MutableMapping):
+                given["id"] = made["id"]
+            elif not isinstance(given, Mapping):
+                given.id = made["id"]
+    return found, fresh
 
 
 def newer(given: Sequence[Message], kept: Collection[str], window: int) -> list[Message]:

@@ -81,9 +81,9 @@ class MemoryService:
                 "the scope says where messages are: make another config, or delete them first",
                 field="scope",
             )
-        changed = await self._configs.change(config, changes) if changes else config
-        if changed is not None and config.window and (changed.window > config.window or not changed.window):
+        if config.window and changes.keys() & {"max_messages", "memory_type"}:
             await self._messages.trim(all_of(config), config.window)
+        changed = await self._configs.change(config, changes) if changes else config
         self._known.clear()
         if changed is None:
             raise NotFound(may.WHAT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 
@@ -88,3 +89,25 @@ async def test_a_store_that_is_read_only_for_a_while_keeps_them_waiting(server: 
                 await memory.load("s")
             client.config_set("maxmemory", 0)
         assert [m["n"] for m in await memory.load("s")][-1:] == [2]
+
+
+async def test_a_turn_that_is_saved_while_the_store_is_away_waits_for_it(server: RedisServer) -> None:
+    async with manager_of(server) as memory:
+        talk = [{"n": 1}]
+        await memory.save("s", talk)
+        server.kill()
+        talk.append({"n": 2})
+        await memory.save("s", talk)
+        server.start()
+        await memory.save("s", talk)
+        assert [m["n"] for m in await memory.load("s")][-1:] == [2]
+        assert len({m["id"] for m in talk}) == 2
+
+
+async def test_a_pop_waits_for_a_server_that_restarts_because_nothing_was_sent(server: RedisServer) -> None:
+    async with manager_of(server) as memory:
+        server.kill()
+        await asyncio.sleep(0.1)  # the end of the old connection is noticed
+        starting = asyncio.get_running_loop().run_in_executor(None, server.start)
+        assert await memory.pop("s") is None
+        await starting

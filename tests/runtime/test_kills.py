@@ -114,6 +114,15 @@ async def test_connections_that_are_cut_between_two_turns_are_not_noticed(server
             found = await manager.load("s")
             assert [m["content"] for m in found] == list(range(n + 1))
             await cut_all(server)
+        await asyncio.sleep(0.05)  # the ends have come in
+        assert (await manager.pop("s") or {})["content"] == 4
+        await cut_all(server)
+        await asyncio.sleep(0.05)
+        await manager.replace("s", {"role": "user", "content": 9})
+        await cut_all(server)
+        await asyncio.sleep(0.05)
+        await manager.clear("s")
+        assert await manager.load("s") == []
 
 
 async def cut_all(server: Server) -> None:

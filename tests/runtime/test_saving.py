@@ -48,6 +48,10 @@ async def test_what_a_graph_of_langgraph_gives_back_is_saved_and_taken_again(mak
     async with make() as manager:
         given: list[Any] = [HumanMessage("hi", id="h1"), AIMessage("hello", id="a1")]
         await manager.save("s", given)
+        unnamed = HumanMessage("of its own")
+        for _ in range(2):
+            await manager.save("t", [unnamed])
+        assert [m["id"] for m in await manager.load("t")] == [unnamed.id]
         again = add_messages(await manager.load("s"), [HumanMessage("and now?", id="h2")])  # type: ignore[arg-type]
         assert [(type(m).__name__, m.content) for m in again][:2] == [("HumanMessage", "hi"), ("AIMessage", "hello")]  # type: ignore[union-attr]
         await manager.save("s", again)  # type: ignore[arg-type]

@@ -49,8 +49,9 @@ _WORDS = {
 
 def reason(error: BaseException | None) -> str:
     """The kind of an error of a driver, in words where it is a usual one. Never its text, which may hold anything."""
-    if error is not None and isinstance(error.__cause__, OSError):
-        error = error.__cause__
+    below = error and (error.__cause__ or error.__context__)
+    if isinstance(below, OSError):
+        error = below
     kind = type(error).__name__
     words = _WORDS.get(f"{type(error).__module__}.{kind}") or _WORDS.get(kind)
     return f"{words}: {kind}" if words else kind

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ from .errors import StoreRefused, StoreUnavailable, reason
 from .redis_client import open_redis
 
 T = TypeVar("T")
+_UNSENT = "agentbreeder_unsent"  # on an error: it came before anything was sent
 
 
 class Script:
@@ -30,6 +30,7 @@ class RedisCalls:
         self._client: Any = None
         self._transient: tuple[type[BaseException], ...] = ()
         self._no_script: type[BaseException] = Exception
+        self._not_done: tuple[type[BaseException], ...] = ()
         self._read_only: type[BaseException] = Exception
         self._refused: type[BaseException] = Exception
 
@@ -44,6 +45,7 @@ class RedisCalls:
                 *(e.ConnectionError, e.TimeoutError, e.BusyLoadingError, e.ReadOnlyError),
                 *(e.RedisClusterException, e.ClusterDownError, e.TryAgainError),
             )
+            self._not_done = (e.BusyLoadingError, e.ReadOnlyError, e.ClusterDownError, e.TryAgainError)
             self._read_only = e.ReadOnlyError
             self._refused = e.RedisError
             self._no_script = e.NoScriptError
@@ -74,6 +76,17 @@ class RedisCalls:
         except self._no_script:
             return await run("EVAL", script.text, len(keys), *keys, *arguments)
 
+    async def ready(self) -> None:
+        """See that there is a connection that is alive, before something is sent that must not be sent twice."""
+        pool = getattr(self._client, "connection_pool", None)
+        if pool is None:
+            return  # a cluster's connections are its nodes' own
+        try:
+            await pool.release(await pool.get_connection())
+        except self._transient as e:
+            setattr(e, _UNSENT, True)
+            raise
+
     async def persistently(self, call: Callable[[bool], Awaitable[T]]) -> T:
         """See `kernel.retrying`. Connects when nobody has yet. Raises `StoreUnavailable`."""
         if self._client is None:
@@ -82,7 +95,7 @@ class RedisCalls:
             try:
                 return await call(False)
             except self._transient as e:
-                return await again_after(e, call, self._transient, self._between, _unsent)
+                return await again_after(e, call, self._transient, self._between, self._unsent)
         except self._transient as e:
             raise StoreUnavailable(f"Redis could not be reached ({reason(e)})") from e
         except self._refused as e:
@@ -94,7 +107,6 @@ class RedisCalls:
         if isinstance(error, self._read_only) and pool is not None:
             await pool.disconnect(inuse_connections=False)
 
-
-def _unsent(error: BaseException) -> bool:
-    """A connection that could not be made carried nothing."""
-    return isinstance(error.__cause__, ConnectionRefusedError | socket.gaierror)
+    def _unsent(self, error: BaseException) -> bool:
+        """Whether nothing was done: there was no connection, or the server said that it is not the time for it."""
+        return hasattr(error, _UNSENT) or isinstance(error, self._not_done)

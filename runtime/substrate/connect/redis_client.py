@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -43,7 +44,7 @@ def open_redis(url: str, *, ca_pem: str = "") -> Any:
     alone, so its certificate is not compared with its name, which such servers do not put there.
 
     Nothing is repeated by the client itself, which would not say that it did: whoever sends a command knows whether a
-    second one is safe. A command blocks at most 10 s, connecting 5 s. Raises `StoreMisconfigured`, `DriverMissing`.
+    second one is safe. A command blocks at most 5 s, and so does connecting. Raises `StoreMisconfigured`, `DriverMissing`.
     """
     parsed = parse_redis(url)
     try:
@@ -52,7 +53,7 @@ def open_redis(url: str, *, ca_pem: str = "") -> Any:
         from redis.backoff import NoBackoff
     except ImportError as e:
         raise driver_missing(e.name, "redis") from e
-    options = {**_options(parsed), "retry": Retry(NoBackoff(), 0)}
+    options = {**_options(parsed), "retry": Retry(NoBackoff(), 0), **_without_notices(aio)}
     if ca_pem and parsed.tls:
         options.update(ssl_ca_data=ca_pem, ssl_check_hostname=False)
     cluster = options.pop("cluster", False)
@@ -69,6 +70,15 @@ def open_redis(url: str, *, ca_pem: str = "") -> Any:
         )
     place = _place(parsed.hosts[0], parsed)
     return aio.Redis(**place, **_tls(parsed), **options)
+
+
+def _without_notices(aio: Any) -> dict[str, Any]:
+    """redis-py 8 waits for notices of maintenance by default, and then gives out connections whose end it has seen."""
+    if "maint_notifications_config" not in inspect.signature(aio.Redis.__init__).parameters:
+        return {}
+    from redis.maint_notifications import MaintNotificationsConfig
+
+    return {"maint_notifications_config": MaintNotificationsConfig(enabled=False)}
 
 
 def _place(host: Host, parsed: BackendUrl) -> dict[str, Any]:
