@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Sequence
 from typing import Any
 
+from agentbreeder_memory.postgres_log import SWEEP_BATCH, SWEEP_EVERY_S
+from agentbreeder_memory.postgres_sql import EXPIRED
+from substrate.connect.errors import StoreError
 from substrate.connect.postgres_pool import PostgresPool
 from substrate.kernel.codec import to_storable
 
@@ -20,6 +25,7 @@ class PostgresMessages:
 
     def __init__(self, url: str, *, read_url: str = "", pool_size: int = 10) -> None:
         self._pool = PostgresPool(url, size=pool_size)
+        self._swept = 0.0
         self._reading = PostgresPool(read_url, size=pool_size) if read_url else self._pool
 
     async def connect(self) -> None:
@@ -36,9 +42,14 @@ class PostgresMessages:
     async def append(
         self, namespace: str, ids: Sequence[str], payloads: Sequence[str], ttl_s: int, window: int
     ) -> list[Stored]:
-        """One call; an id is kept once, so a repeated call does no harm."""
+        """One call; an id is kept once, so a repeated call does no harm. Once a minute some sessions that have expired are
+        deleted as well."""
         values = (namespace, list(ids), list(payloads), ttl_s, window)
         rows = await self._pool.run(lambda connection: connection.fetch(sql.POST, *values))
+        if ttl_s and time.monotonic() - self._swept > SWEEP_EVERY_S:
+            self._swept = time.monotonic()
+            with contextlib.suppress(StoreError):  # the message is kept, and a minute later is as good
+                await self._pool.run(lambda connection: connection.execute(EXPIRED, SWEEP_BATCH))
         return [_stored(row) for row in rows]
 
     async def page(self, namespace: str, before: int | None, limit: int, window: int) -> Page:

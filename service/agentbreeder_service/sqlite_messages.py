@@ -24,7 +24,7 @@ from .messages import Hit, Page, SessionRow, Stats, Stored, marked, messages_jso
 from .namespaces import Part
 from .sqlite_search import match_expression
 
-_SEARCHED = 200_000
+_SEARCHED, SWEEP_EVERY_S = 200_000, 60.0
 
 
 class SqliteMessages:
@@ -34,6 +34,7 @@ class SqliteMessages:
         self._path = path
         self._connection: aiosqlite.Connection | None = None
         self._turn = asyncio.Lock()
+        self._swept = 0.0
 
     async def connect(self) -> None:
         """Open the file."""
@@ -60,6 +61,9 @@ class SqliteMessages:
         values = {"namespace": namespace, "now": now, "expires": now + ttl_s if ttl_s else None}
         async with self._writing() as connection:
             await connection.execute(sql.EXPIRE, values)
+            if ttl_s and now - self._swept > SWEEP_EVERY_S:
+                self._swept = now
+                await connection.execute(sql.SWEEP, values)
             session = await _first(await connection.execute(sql.TOUCH, values))
             following = session["next_seq"]
             for message_id, payload in zip(ids, payloads, strict=True):

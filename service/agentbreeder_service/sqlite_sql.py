@@ -50,6 +50,9 @@ AND (s.expires_at IS NULL OR s.expires_at > :now)
 """
 COUNT = "CASE WHEN :window > 0 THEN min(s.next_seq - s.first_seq, :window) ELSE s.next_seq - s.first_seq END"
 EXPIRE = "DELETE FROM agentbreeder_sessions WHERE namespace = :namespace AND expires_at <= :now"
+SWEEP = """
+DELETE FROM agentbreeder_sessions WHERE id IN (SELECT id FROM agentbreeder_sessions WHERE expires_at <= :now LIMIT 200)
+"""
 TOUCH = """
 INSERT INTO agentbreeder_sessions (namespace, created_at, expires_at) VALUES (:namespace, :now, :expires)
 ON CONFLICT (namespace) DO UPDATE SET expires_at = excluded.expires_at

@@ -10,6 +10,8 @@ import asyncpg
 import pytest
 
 from agentbreeder_service import postgres_sql
+from agentbreeder_service.api.app import message_store
+from agentbreeder_service.namespaces import Part
 from agentbreeder_service.settings import ServiceSettings
 
 from .conftest import BASE, Client, token
@@ -192,3 +194,16 @@ async def test_a_search_reads_its_own_configs_part_of_the_index_alone(
     assert max(read) == 1, plan
     assert len(await client.get(f"{BASE}/small/search?q=common")) == 1
     assert len(await client.get(f"{BASE}/large/search?q=common&limit=100")) == 100
+
+
+async def test_what_has_expired_is_deleted_beside_later_messages(settings: ServiceSettings) -> None:
+    store = message_store(settings)
+    await store.connect()
+    part, message = Part(prefix="t/c/"), ['{"id":"m","role":"user","content":"x","user_id":"ann"}']
+    await store.append("t/c/a:old", ["m"], message, 1, 0)
+    await asyncio.sleep(1.2)
+    assert (await store.stats(part, 0)).sessions == 0
+    store._swept = -1e9  # type: ignore[attr-defined]
+    await store.append("t/c/a:new", ["m"], message, 60, 0)
+    assert await store.forget(part, "ann", 0) == 1, "that of the new one, because the old one is gone"
+    await store.close()
