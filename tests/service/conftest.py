@@ -42,7 +42,7 @@ def database_url(postgres: PostgresServer) -> Iterator[str]:
 
 
 def token(team: str = "payments", *roles: str, agent: str = "", subject: str = "ann", **more: Any) -> str:
-    lifetime = more.pop("lifetime", timedelta(minutes=5))
+    lifetime = more.pop("lifetime", timedelta(hours=3))
     return create_token(TOKENS, subject=subject, team=team, roles=roles, agent_id=agent, lifetime=lifetime)
 
 
