@@ -26,7 +26,7 @@ CLAIMS = {
     "aud": "agentbreeder-memory",
     "sub": "ann",
     "team": "payments",
-    "exp": NOW + timedelta(minutes=5),
+    "exp": NOW + timedelta(hours=3),
 }
 
 
