@@ -6,6 +6,7 @@ for what a socket block cannot see: child processes, and credentials that would 
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -14,6 +15,12 @@ import pytest
 _OURS = ("AGENTBREEDER_", "AWS_", "AZURE_", "GOOGLE_", "GCP_", "CLOUDSDK_")
 _OF_THE_TERMINAL = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS")
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and a dozen SDKs stay to the end: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

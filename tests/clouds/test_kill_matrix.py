@@ -53,13 +53,13 @@ FULL = bool(os.environ.get("FULL_MATRIX"))
 step of both stores on AWS, and every step of the others, so that the suite stays under five minutes on two cores."""
 CLOUDS_TESTED = tuple(c for c in STAND_INS_OF_TESTS if c in os.environ.get("MATRIX_CLOUDS", c))
 STRIDES = {
-    "both": 6,
-    "both in a vault of its own": 8,
-    "postgres": 3,
-    "redis": 2,
-    "a fault of the network": 3,
-    "os._exit": 3,
-    "deploy after a killed teardown": 3,
+    "both": 11,
+    "both in a vault of its own": 15,
+    "postgres": 5,
+    "redis": 3,
+    "a fault of the network": 5,
+    "os._exit": 5,
+    "deploy after a killed teardown": 5,
 }
 """In `make test`, only each n-th point of these; `make matrix` takes each."""
 THIN_DEATHS = [
