@@ -14,7 +14,7 @@ from agentbreeder_sandbox.standin import Sandbox
 from support.cloud import do_deploy, do_teardown
 from support.scenes import STAND_INS_OF_TESTS, UNHELD, write_scene
 
-POINTS = 4
+POINTS = 3
 """How many calls, spread over the whole run, are stopped at."""
 
 
