@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from agentbreeder_core.url import BackendUrl
 
-from ..kernel.retrying import again_after, persistently
+from ..kernel.retrying import again_after, mark_unsent, persistently, was_unsent
 from .cloud_sql import CloudSqlDialer, CloudSqlInstance
 from .errors import StoreError, StoreRefused, StoreUnavailable, driver_missing, reason
 from .postgres_url import AsyncpgUrl, asyncpg_url
@@ -17,7 +17,6 @@ from .postgres_url import AsyncpgUrl, asyncpg_url
 T = TypeVar("T")
 POOL_SIZE = 10
 LOCK = 4_837_201_955  # one number for every table this project makes
-_UNSENT = "agentbreeder_unsent"  # on an error: it came before anything was sent
 # SQLSTATEs that say that nothing was done: read only, no connection left, starting, rolled back for somebody else's sake.
 _NOT_DONE = ("25006", "53300", "57P03", "40001", "40P01")
 _LASTING = ("21", "22", "23", "54")  # SQLSTATE classes that are about the values: nothing will make them fit
@@ -141,7 +140,7 @@ class PostgresPool:
                     raise
         except self._transient as e:
             if not sent:
-                setattr(e, _UNSENT, True)
+                mark_unsent(e)
             raise
 
     async def _made(self) -> Any:
@@ -198,7 +197,7 @@ class PostgresPool:
 
 
 def _unsent(error: BaseException) -> bool:
-    return hasattr(error, _UNSENT) or str(getattr(error, "sqlstate", "")) in _NOT_DONE
+    return was_unsent(error) or str(getattr(error, "sqlstate", "")) in _NOT_DONE
 
 
 async def _nothing_to_reset(connection: Any) -> None:

@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from ..kernel.retrying import again_after
+from ..kernel.retrying import again_after, mark_unsent, was_unsent
 from .errors import StoreRefused, StoreUnavailable, reason
 from .redis_client import open_redis
 
 T = TypeVar("T")
-_UNSENT = "agentbreeder_unsent"  # on an error: it came before anything was sent
 
 
 class Script:
@@ -84,7 +83,7 @@ class RedisCalls:
         try:
             await pool.release(await pool.get_connection())
         except self._transient as e:
-            setattr(e, _UNSENT, True)
+            mark_unsent(e)
             raise
 
     async def persistently(self, call: Callable[[bool], Awaitable[T]]) -> T:
@@ -109,4 +108,4 @@ class RedisCalls:
 
     def _unsent(self, error: BaseException) -> bool:
         """Whether nothing was done: there was no connection, or the server said that it is not the time for it."""
-        return hasattr(error, _UNSENT) or isinstance(error, self._not_done)
+        return was_unsent(error) or isinstance(error, self._not_done)

@@ -9,6 +9,19 @@ T = TypeVar("T")
 ATTEMPTS, FIRST_WAIT_S, LONGEST_WAIT_S, PATIENCE_S = 5, 0.05, 1.0, 3.0
 
 
+_UNSENT = "agentbreeder_unsent"
+
+
+def mark_unsent(error: BaseException) -> None:
+    """Say of an error that it came before anything was sent."""
+    setattr(error, _UNSENT, True)
+
+
+def was_unsent(error: BaseException) -> bool:
+    """Whether it was said."""
+    return hasattr(error, _UNSENT)
+
+
 async def persistently(
     call: Callable[[bool], Awaitable[T]],
     transient: tuple[type[BaseException], ...],
