@@ -34,8 +34,8 @@ $(CREWAI_READY): pyproject.toml $(CREWAI_PINS)
 demo: $(READY) ## deploy, crash, resume and tear down against local stand-ins for AWS, Google Cloud and Azure
 	@$(BIN)/agentbreeder demo
 
-test: $(READY) $(CREWAI_READY) ## the whole test suite (four processes), and CrewAI's in its own environment
-	@$(BIN)/python -m pytest -q -n 4 --dist worksteal
+test: $(READY) $(CREWAI_READY) ## the whole test suite (three processes), and CrewAI's in its own environment
+	@$(BIN)/python -m pytest -q -n 3 --dist worksteal
 	@$(CREWAI)/bin/python -m pytest -q -o filterwarnings=default --disable-warnings tests_apart/crewai
 
 matrix: $(READY) ## every fault at every call and save in every scenario on three clouds (some twenty minutes), printing the points
