@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError
 
+from substrate.connect.engine import is_away
 from substrate.kernel.codec import new_id
 from substrate.kernel.retrying import persistently
 
@@ -74,21 +75,16 @@ class ConfigStore:
                 async with self._database.engine.begin() as connection:
                     return await connection.execute(statement)
             except (DBAPIError, OSError) as e:
-                if is_away(e):
+                if _is_away(e):
                     raise Unavailable("database_unavailable", "the database cannot be reached now") from None
                 raise
 
         return await persistently(once, (Unavailable,))
 
 
-def is_away(error: BaseException) -> bool:
-    """Whether another try may find the database: it is starting, stopping or full (SQLSTATE classes 08, 53 and 57P), or the
-    connection broke."""
-    if not isinstance(error, DBAPIError):
-        return isinstance(error, OSError)
-    state = str(getattr(error.orig, "sqlstate", "") or "")
-    broken = error.connection_invalidated or isinstance(error, OperationalError | InterfaceError)
-    return broken or state.startswith(("08", "53", "57P"))
+def _is_away(error: DBAPIError | OSError) -> bool:
+    """Of SQLite too, whose file may be held by another process."""
+    return isinstance(error, OSError | OperationalError | InterfaceError) or is_away(error)
 
 
 def _aware(row: Mapping[str, Any]) -> dict[str, datetime]:

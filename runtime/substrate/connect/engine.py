@@ -43,3 +43,14 @@ def open_engine(database_url: str, *, pool_size: int = POOL_SIZE, cached: bool =
         pool_recycle=_RECYCLE_S,
         hide_parameters=True,  # an error's text shows no message
     )
+
+
+def sqlstate_of(error: Any) -> str:
+    """Of a `DBAPIError`; "" where the server did not say one."""
+    return str(getattr(error.orig, "sqlstate", "") or "")
+
+
+def is_away(error: Any) -> bool:
+    """Whether another try may find the server: the connection of a `DBAPIError` broke, or the server is starting, stopping or
+    full (SQLSTATE classes 08, 53 and 57P)."""
+    return bool(error.connection_invalidated) or sqlstate_of(error).startswith(("08", "53", "57P"))

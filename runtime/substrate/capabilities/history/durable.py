@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from ...connect.engine import open_engine
+from ...connect.engine import is_away, open_engine, sqlstate_of
 from ...connect.errors import StoreRefused, StoreUnavailable, reason
 from ...kernel.codec import as_messages, from_jsonb_text, jsonb_text, named, to_storable
 from ...kernel.lifecycle import Connected
@@ -172,11 +172,11 @@ class DurableHistoryProvider(Connected):
                 async with engine.connect() as connection:
                     return await call(connection, again)
             except DBAPIError as e:
-                if _state(e) in _LOST_STATEMENT and (engine is not self._engine or self._cached):
+                if sqlstate_of(e) in _LOST_STATEMENT and (engine is not self._engine or self._cached):
                     await self._without_statements(engine)
                     raise StoreUnavailable("a pooler lost a prepared statement") from e
                 # Only a broken connection is worth another try; any other refusal is an answer.
-                if e.connection_invalidated or _is_away(e):
+                if is_away(e):
                     raise StoreUnavailable(f"PostgreSQL could not be reached ({reason(e.orig)})") from e
                 raise StoreRefused(f"PostgreSQL does not take it ({reason(e.orig)})") from e
             except (TimeoutError, OSError) as e:
@@ -197,12 +197,3 @@ class DurableHistoryProvider(Connected):
 
             self._statements[statement] = text(statement)
         return self._statements[statement]
-
-
-def _is_away(error: Any) -> bool:
-    """The server is starting, stopping or full: SQLSTATE classes 08, 53 and 57P."""
-    return _state(error).startswith(("08", "53", "57P"))
-
-
-def _state(error: Any) -> str:
-    return str(getattr(error.orig, "sqlstate", "") or "")
